@@ -1,0 +1,80 @@
+package main
+
+// Vector registers of the AVX-512 kernels: Z0..Z23 accumulators (row*4 + chain), Z24..Z27 the weights of four columns,
+// Z31 mask of the high half.
+
+func masks512(w *writer, l lay) {
+	if l != f32 {
+		w.op("MOVL $0xffff0000, AX")
+		w.op("VPBROADCASTD AX, Z31")
+	}
+}
+
+// weights512 leaves column j of the next four in Z(24+j).
+func weights512(w *writer, l lay, j int) {
+	z := 24 + j
+	switch l {
+	case f32:
+		w.op("VMOVUPS %d(SI), Z%d", 64*j, z)
+	case bf16:
+		if j%2 == 0 {
+			w.op("VPSLLD $16, %d(SI), Z%d", 64*(j/2), z)
+		} else {
+			w.op("VPANDD %d(SI), Z31, Z%d", 64*(j/2), z)
+		}
+	}
+}
+
+func linear512(w *writer, l lay, rows int) {
+	loadArgs(w, l, rows)
+	masks512(w, l)
+	w.label("tile")
+	for a := range rows * 4 {
+		w.op("VPXORD Z%d, Z%d, Z%d", a, a, a)
+	}
+	loopK(w, "", func(n int) {
+		for j := range n {
+			weights512(w, l, j)
+			for r := range rows {
+				w.op("VFMADD231PS.BCST %d(%s)(AX*4), Z%d, Z%d", 4*j, xReg[r], 24+j, r*4+j)
+			}
+		}
+		if n == 4 {
+			for b := 0; b < l.stride(n); b += 64 {
+				w.op("PREFETCHT0 %d(SI)", b+ahead)
+			}
+		}
+		w.op("ADDQ $%d, SI", l.stride(n))
+	})
+	w.op("MOVQ DX, R15")
+	for r := range rows {
+		a := r * 4
+		w.op("VADDPS Z%d, Z%d, Z%d", a+1, a, a)
+		w.op("VADDPS Z%d, Z%d, Z%d", a+3, a+2, a+2)
+		w.op("VADDPS Z%d, Z%d, Z%d", a+2, a, a)
+		w.op("VMOVUPS Z%d, (R15)", a)
+		if r < rows-1 {
+			w.op("ADDQ kernelArgs_yStride(BX), R15")
+		}
+	}
+	w.op("ADDQ $64, DX")
+	w.op("DECQ CX")
+	w.op("JNZ tile")
+	w.op("VZEROUPPER")
+	w.op("RET")
+}
+
+func expand512(w *writer, l lay) {
+	loadArgs(w, l, 0)
+	masks512(w, l)
+	loopK(w, "", func(n int) {
+		for j := range n {
+			weights512(w, l, j)
+			w.op("VMOVUPS Z%d, %d(DX)", 24+j, 64*j)
+		}
+		w.op("ADDQ $%d, SI", l.stride(n))
+		w.op("ADDQ $%d, DX", 64*n)
+	})
+	w.op("VZEROUPPER")
+	w.op("RET")
+}

@@ -1,0 +1,248 @@
+#include "textflag.h"
+#include "go_asm.h"
+
+DATA everyFourth<>+0(SB)/8, $0x0000000400000000
+DATA everyFourth<>+8(SB)/8, $0x0000000c00000008
+GLOBL everyFourth<>(SB), RODATA|NOPTR, $16
+
+// REDUCE4 leaves in element k of X the sum of vector k of four, by the lane rule: l and l+8, l and l+4, l and l+2, l and l+1.
+#define REDUCE4(A, B, C, D, X, T, U) \
+	VSHUFF64X2 $0x44, B, A, T; \
+	VSHUFF64X2 $0xee, B, A, U; \
+	VADDPS U, T, A; \
+	VSHUFF64X2 $0x44, D, C, T; \
+	VSHUFF64X2 $0xee, D, C, U; \
+	VADDPS U, T, C; \
+	VSHUFF64X2 $0x88, C, A, T; \
+	VSHUFF64X2 $0xdd, C, A, U; \
+	VADDPS U, T, T; \
+	VPERMILPS $0x4e, T, U; \
+	VADDPS U, T, T; \
+	VPERMILPS $0xb1, T, U; \
+	VADDPS U, T, T; \
+	VPERMPS T, Z31, T; \
+	VMULPS Z30, T, T; \
+	VMOVUPS X, K1, (DX)
+
+// func groupScoresAVX512(a *groupArgs)
+// Scores of four heads, four tokens at a time. SI keys, R8 bytes from token to token, DI runs, CX runs left, DX p, R9 bytes
+// from head to head of p, BX q, R11 bytes from head to head of q, R12 three times that, R13 R14 R15 AX the four tokens, R10
+// the place in q.
+TEXT ·groupScoresAVX512(SB), NOSPLIT, $24-8
+	MOVQ a+0(FP), BX
+	MOVQ groupArgs_keys(BX), SI
+	MOVQ groupArgs_stride(BX), R8
+	MOVQ groupArgs_runs(BX), DI
+	MOVQ groupArgs_count(BX), CX
+	MOVQ groupArgs_p(BX), DX
+	MOVQ groupArgs_total(BX), R9
+	VBROADCASTSS groupArgs_scale(BX), Z30
+	VMOVDQU32 everyFourth<>(SB), X31
+	MOVQ groupArgs_dim(BX), R11
+	MOVQ groupArgs_q(BX), BX
+	LEAQ (R11)(R11*2), R12
+	LEAQ (BX)(R11*1), AX
+	MOVQ AX, end-8(SP)
+
+run:
+	MOVQ (DI), R13
+	IMULQ R8, R13
+	ADDQ SI, R13
+	MOVQ 8(DI), AX
+	ADDQ $16, DI
+	MOVQ AX, left-16(SP)
+
+four:
+	MOVL $15, AX
+	KMOVW AX, K1
+	MOVQ left-16(SP), AX
+	LEAQ (R13)(R8*1), R14
+	LEAQ (R13)(R8*2), R15
+	CMPQ AX, $4
+	JGE whole
+
+	// Fewer than four are left: the last one stands in for those that are missing, and only the real ones are stored.
+	MOVQ CX, R10
+	MOVQ AX, CX
+	MOVL $1, AX
+	SHLL CX, AX
+	DECL AX
+	KMOVW AX, K1
+	CMPQ CX, $2
+	CMOVQLT R13, R14
+	CMPQ CX, $3
+	CMOVQLT R14, R15
+	MOVQ R10, CX
+	MOVQ R15, AX
+	JMP begin
+
+whole:
+	LEAQ (R15)(R8*1), AX
+
+begin:
+	MOVQ R13, next-24(SP)
+	MOVQ BX, R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+columns:
+	VMOVUPS (R13), Z16
+	VMOVUPS (R14), Z17
+	VMOVUPS (R15), Z18
+	VMOVUPS (AX), Z19
+	VMOVUPS (R10), Z20
+	VMOVUPS (R10)(R11*1), Z21
+	VMOVUPS (R10)(R11*2), Z22
+	VMOVUPS (R10)(R12*1), Z23
+	VFMADD231PS Z16, Z20, Z0
+	VFMADD231PS Z17, Z20, Z1
+	VFMADD231PS Z18, Z20, Z2
+	VFMADD231PS Z19, Z20, Z3
+	VFMADD231PS Z16, Z21, Z4
+	VFMADD231PS Z17, Z21, Z5
+	VFMADD231PS Z18, Z21, Z6
+	VFMADD231PS Z19, Z21, Z7
+	VFMADD231PS Z16, Z22, Z8
+	VFMADD231PS Z17, Z22, Z9
+	VFMADD231PS Z18, Z22, Z10
+	VFMADD231PS Z19, Z22, Z11
+	VFMADD231PS Z16, Z23, Z12
+	VFMADD231PS Z17, Z23, Z13
+	VFMADD231PS Z18, Z23, Z14
+	VFMADD231PS Z19, Z23, Z15
+	ADDQ $64, R13
+	ADDQ $64, R14
+	ADDQ $64, R15
+	ADDQ $64, AX
+	ADDQ $64, R10
+	CMPQ R10, end-8(SP)
+	JLT columns
+
+	MOVQ DX, R10
+	REDUCE4(Z0, Z1, Z2, Z3, X16, Z16, Z20)
+	ADDQ R9, DX
+	REDUCE4(Z4, Z5, Z6, Z7, X17, Z17, Z21)
+	ADDQ R9, DX
+	REDUCE4(Z8, Z9, Z10, Z11, X18, Z18, Z22)
+	ADDQ R9, DX
+	REDUCE4(Z12, Z13, Z14, Z15, X19, Z19, Z23)
+	MOVQ R10, DX
+
+	MOVQ next-24(SP), R13
+	MOVQ left-16(SP), AX
+	SUBQ $4, AX
+	MOVQ AX, left-16(SP)
+	JLE short
+	LEAQ (R13)(R8*4), R13
+	ADDQ $16, DX
+	JMP four
+
+short:
+	// p moves on by the tokens that were there: 4 + what is left, which is not positive.
+	LEAQ 16(DX)(AX*4), DX
+	DECQ CX
+	JNZ run
+	VZEROUPPER
+	RET
+
+#define VALUE(P, A, B, C, D) \
+	VMULPS Z16, P, Z24; \
+	VMULPS Z17, P, Z25; \
+	VMULPS Z18, P, Z26; \
+	VMULPS Z19, P, Z27; \
+	VADDPS Z24, A, A; \
+	VADDPS Z25, B, B; \
+	VADDPS Z26, C, C; \
+	VADDPS Z27, D, D
+
+// func groupValuesAVX512(a *groupArgs)
+// Adds the weighted values of four heads, 64 columns; q is where the sums are. Registers as above, where they are used.
+TEXT ·groupValuesAVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), BX
+	MOVQ groupArgs_keys(BX), SI
+	MOVQ groupArgs_stride(BX), R8
+	MOVQ groupArgs_runs(BX), DI
+	MOVQ groupArgs_count(BX), CX
+	MOVQ groupArgs_p(BX), DX
+	MOVQ groupArgs_total(BX), R9
+	LEAQ (R9)(R9*2), R12
+	MOVQ groupArgs_dim(BX), R11
+	MOVQ groupArgs_q(BX), BX
+	LEAQ (BX)(R11*1), R14
+	LEAQ (BX)(R11*2), R15
+	LEAQ (R14)(R11*2), R10
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS 128(BX), Z2
+	VMOVUPS 192(BX), Z3
+	VMOVUPS (R14), Z4
+	VMOVUPS 64(R14), Z5
+	VMOVUPS 128(R14), Z6
+	VMOVUPS 192(R14), Z7
+	VMOVUPS (R15), Z8
+	VMOVUPS 64(R15), Z9
+	VMOVUPS 128(R15), Z10
+	VMOVUPS 192(R15), Z11
+	VMOVUPS (R10), Z12
+	VMOVUPS 64(R10), Z13
+	VMOVUPS 128(R10), Z14
+	VMOVUPS 192(R10), Z15
+
+vrun:
+	MOVQ (DI), R13
+	IMULQ R8, R13
+	ADDQ SI, R13
+	MOVQ 8(DI), AX
+	ADDQ $16, DI
+
+token:
+	VMOVUPS (R13), Z16
+	VMOVUPS 64(R13), Z17
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 192(R13), Z19
+	VBROADCASTSS (DX), Z20
+	VBROADCASTSS (DX)(R9*1), Z21
+	VBROADCASTSS (DX)(R9*2), Z22
+	VBROADCASTSS (DX)(R12*1), Z23
+	VALUE(Z20, Z0, Z1, Z2, Z3)
+	VALUE(Z21, Z4, Z5, Z6, Z7)
+	VALUE(Z22, Z8, Z9, Z10, Z11)
+	VALUE(Z23, Z12, Z13, Z14, Z15)
+	ADDQ R8, R13
+	ADDQ $4, DX
+	DECQ AX
+	JNZ token
+	DECQ CX
+	JNZ vrun
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, 64(BX)
+	VMOVUPS Z2, 128(BX)
+	VMOVUPS Z3, 192(BX)
+	VMOVUPS Z4, (R14)
+	VMOVUPS Z5, 64(R14)
+	VMOVUPS Z6, 128(R14)
+	VMOVUPS Z7, 192(R14)
+	VMOVUPS Z8, (R15)
+	VMOVUPS Z9, 64(R15)
+	VMOVUPS Z10, 128(R15)
+	VMOVUPS Z11, 192(R15)
+	VMOVUPS Z12, (R10)
+	VMOVUPS Z13, 64(R10)
+	VMOVUPS Z14, 128(R10)
+	VMOVUPS Z15, 192(R10)
+	VZEROUPPER
+	RET

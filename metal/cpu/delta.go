@@ -1,0 +1,125 @@
+package cpu
+
+import "github.com/flashlane/flashlane/metal"
+
+// deltaEps is added to the sum of squares of q and k (spec 2.4; a constant of the family, not rms_norm_eps).
+const deltaEps = 1e-6
+
+// Delta is the gated delta rule in its recurrent form, spec 2.4. Per row and value head, with every product rounded and
+// sums over the key axis sequential and ascending from 0, once per value column:
+//
+//	q, k: x * (1/sqrt(sum x^2 + 1e-6)), sum by the lane rule; then q * KeyDim^-0.5
+//	S[i] = decay*S[i];  p = sum_i S[i]*k[i];  d = beta*(v - p)
+//	S[i] = S[i] + k[i]*d;  o = sum_i S[i]*q[i]
+//
+// The work is split by span and value head. The cost is 2 sweeps of S per row.
+func (s *stream) Delta(o, qkv, beta, decay metal.Mat, shape metal.DeltaShape, spans []metal.DeltaSpan) {
+	mo, mx, mb, md := matOf(o), matOf(qkv), matOf(beta), matOf(decay)
+	qk := shape.KeyHeads * shape.KeyDim
+	values := shape.ValueHeads * shape.ValueDim
+	state := shape.ValueHeads * shape.KeyDim * shape.ValueDim
+	if mx.cols != 2*qk+values || mo.rows > 0 && (mo.cols != values || mo.rows != mx.rows) || mb.cols != shape.ValueHeads ||
+		md.cols != shape.ValueHeads || mb.rows != mx.rows || md.rows != mx.rows || shape.ValueHeads%shape.KeyHeads != 0 {
+		want(false, "Delta", "o [%d %d], qkv [%d %d], beta [%d %d], decay [%d %d], shape %+v", mo.rows, mo.cols, mx.rows, mx.cols,
+			mb.rows, mb.cols, md.rows, md.cols, shape)
+	}
+	rows := 0
+	for i := range spans {
+		sp := &spans[i]
+		if sp.State.N != state || sp.Next.N != state || sp.N > 0 && (sp.Row < 0 || sp.Row+sp.N > mx.rows) {
+			want(false, "Delta", "span %d: rows %d+%d of %d, state %d, next %d, want %d", i, sp.Row, sp.N, mx.rows, sp.State.N, sp.Next.N, state)
+		}
+		rows += sp.N
+	}
+	units := len(spans) * shape.ValueHeads
+	k := s.dev.kernels.simd()
+	if 2*rows*state <= cheapGrain {
+		deltaUnits(k, mo, mx, mb, md, shape, spans, 0, units)
+		return
+	}
+	s.parallel(units, 1, func(lo, hi int) { deltaUnits(k, mo, mx, mb, md, shape, spans, lo, hi) })
+}
+
+// deltaUnits runs the units lo..hi-1; unit u is value head u mod ValueHeads of span u / ValueHeads.
+func deltaUnits(w simd, o, qkv, beta, decay mat, shape metal.DeltaShape, spans []metal.DeltaSpan, lo, hi int) {
+	kd, vd := shape.KeyDim, shape.ValueDim
+	qk := shape.KeyHeads * kd
+	c := takeScratch(2*kd + vd)
+	defer c.free()
+	q, k, d := c.f[:kd], c.f[kd:2*kd], c.f[2*kd:]
+	qScale := 1 / sqrt32(float32(kd))
+	for u := lo; u < hi; u++ {
+		sp := &spans[u/shape.ValueHeads]
+		h := u % shape.ValueHeads
+		kh := h / (shape.ValueHeads / shape.KeyHeads)
+		from, state := vecOf(sp.State)[h*kd*vd:(h+1)*kd*vd], vecOf(sp.Next)[h*kd*vd:(h+1)*kd*vd]
+		if sp.N == 0 {
+			copy(state, from)
+			continue
+		}
+		for i := range sp.N {
+			x := qkv.row(sp.Row + i)
+			l2Scale(w, k, x[qk+kh*kd:qk+(kh+1)*kd], 1)
+			var out []float32
+			if o.rows > 0 {
+				out = o.row(sp.Row + i)[h*vd : (h+1)*vd]
+				l2Scale(w, q, x[kh*kd:(kh+1)*kd], qScale)
+			} else {
+				copy(q, k) // read by nobody, but never garbage
+			}
+			deltaStep(w, state, from, k, q, x[2*qk+h*vd:2*qk+(h+1)*vd], out, d, decay.row(sp.Row + i)[h], beta.row(sp.Row + i)[h])
+			from = state
+		}
+	}
+}
+
+// l2Scale sets y = (x * 1/sqrt(sum x^2 + eps)) * f.
+func l2Scale(w simd, y, x []float32, f float32) {
+	inv := 1 / sqrt32(laneSquares(w, x)+deltaEps)
+	x = x[:len(y)]
+	for i := range y {
+		y[i] = float32(float32(x[i]*inv) * f)
+	}
+}
+
+// deltaStep runs one row of one value head: from [keys, cols] becomes state (they may be the same), out (nil: unwanted) is
+// its product with q. d is scratch, [cols].
+func deltaStep(w simd, state, from, k, q, v, out, d []float32, decay, beta float32) {
+	n := len(v)
+	c := headDelta(w, state, from, k, q, v, out, decay, beta)
+	if c == n {
+		return
+	}
+	v, d = v[c:], d[:n-c]
+	clear(d)
+	for i, ki := range k {
+		src, dst := from[i*n+c:][:len(d)], state[i*n+c:][:len(d)]
+		for j := range d {
+			s := float32(decay * src[j])
+			dst[j] = s
+			d[j] += float32(s * ki)
+		}
+	}
+	for j := range d {
+		d[j] = float32(beta * (v[j] - d[j]))
+	}
+	if out == nil {
+		for i, ki := range k {
+			row := state[i*n+c:][:len(d)]
+			for j, dj := range d {
+				row[j] += float32(ki * dj)
+			}
+		}
+		return
+	}
+	out = out[c:][:len(d)]
+	clear(out)
+	for i, ki := range k {
+		row, qi := state[i*n+c:][:len(d)], q[i]
+		for j, dj := range d {
+			s := row[j] + float32(ki*dj)
+			row[j] = s
+			out[j] += float32(s * qi)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+#include "go_asm.h"
+#include "textflag.h"
+
+// Columns of the state are independent, so they are taken 64, then 32, then 16 at a time; sums over keys stay in registers.
+// DI state, SI from, R8 v, R9 o (0: no output), R10 bytes from key to key, R11 k, R12 q, CX keys, DX columns left.
+// Z12 decay, Z13 beta; R13, R14 walk from and state; AX the key.
+
+// func deltaAVX512(a *deltaArgs)
+// One row of one value head (delta.go); cols is a positive multiple of 16.
+TEXT ·deltaAVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), BX
+	MOVQ deltaArgs_state(BX), DI
+	MOVQ deltaArgs_from(BX), SI
+	MOVQ deltaArgs_v(BX), R8
+	MOVQ deltaArgs_o(BX), R9
+	MOVQ deltaArgs_stride(BX), R10
+	MOVQ deltaArgs_k(BX), R11
+	MOVQ deltaArgs_q(BX), R12
+	MOVQ deltaArgs_keys(BX), CX
+	MOVQ deltaArgs_cols(BX), DX
+	VBROADCASTSS deltaArgs_decay(BX), Z12
+	VBROADCASTSS deltaArgs_beta(BX), Z13
+	SHLQ $2, R10
+
+wide:
+	CMPQ DX, $64
+	JLT middle
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ SI, R13
+	MOVQ DI, R14
+	XORQ AX, AX
+
+widepredict:
+	VBROADCASTSS (R11)(AX*4), Z14
+	VMULPS (R13), Z12, Z4
+	VMULPS 64(R13), Z12, Z5
+	VMULPS 128(R13), Z12, Z6
+	VMULPS 192(R13), Z12, Z7
+	VMOVUPS Z4, (R14)
+	VMOVUPS Z5, 64(R14)
+	VMOVUPS Z6, 128(R14)
+	VMOVUPS Z7, 192(R14)
+	VMULPS Z14, Z4, Z4
+	VMULPS Z14, Z5, Z5
+	VMULPS Z14, Z6, Z6
+	VMULPS Z14, Z7, Z7
+	VADDPS Z4, Z0, Z0
+	VADDPS Z5, Z1, Z1
+	VADDPS Z6, Z2, Z2
+	VADDPS Z7, Z3, Z3
+	ADDQ R10, R13
+	ADDQ R10, R14
+	INCQ AX
+	CMPQ AX, CX
+	JLT widepredict
+	VMOVUPS (R8), Z8
+	VMOVUPS 64(R8), Z9
+	VMOVUPS 128(R8), Z10
+	VMOVUPS 192(R8), Z11
+	VSUBPS Z0, Z8, Z8
+	VSUBPS Z1, Z9, Z9
+	VSUBPS Z2, Z10, Z10
+	VSUBPS Z3, Z11, Z11
+	VMULPS Z13, Z8, Z8
+	VMULPS Z13, Z9, Z9
+	VMULPS Z13, Z10, Z10
+	VMULPS Z13, Z11, Z11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ DI, R14
+	XORQ AX, AX
+
+wideread:
+	VBROADCASTSS (R11)(AX*4), Z14
+	VBROADCASTSS (R12)(AX*4), Z15
+	VMULPS Z14, Z8, Z4
+	VMULPS Z14, Z9, Z5
+	VMULPS Z14, Z10, Z6
+	VMULPS Z14, Z11, Z7
+	VADDPS (R14), Z4, Z4
+	VADDPS 64(R14), Z5, Z5
+	VADDPS 128(R14), Z6, Z6
+	VADDPS 192(R14), Z7, Z7
+	VMOVUPS Z4, (R14)
+	VMOVUPS Z5, 64(R14)
+	VMOVUPS Z6, 128(R14)
+	VMOVUPS Z7, 192(R14)
+	VMULPS Z15, Z4, Z4
+	VMULPS Z15, Z5, Z5
+	VMULPS Z15, Z6, Z6
+	VMULPS Z15, Z7, Z7
+	VADDPS Z4, Z0, Z0
+	VADDPS Z5, Z1, Z1
+	VADDPS Z6, Z2, Z2
+	VADDPS Z7, Z3, Z3
+	ADDQ R10, R14
+	INCQ AX
+	CMPQ AX, CX
+	JLT wideread
+	TESTQ R9, R9
+	JEQ widenext
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, 64(R9)
+	VMOVUPS Z2, 128(R9)
+	VMOVUPS Z3, 192(R9)
+	ADDQ $256, R9
+
+widenext:
+	ADDQ $256, DI
+	ADDQ $256, SI
+	ADDQ $256, R8
+	SUBQ $64, DX
+	JMP wide
+
+middle:
+	CMPQ DX, $32
+	JLT narrow
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ SI, R13
+	MOVQ DI, R14
+	XORQ AX, AX
+
+middlepredict:
+	VBROADCASTSS (R11)(AX*4), Z14
+	VMULPS (R13), Z12, Z4
+	VMULPS 64(R13), Z12, Z5
+	VMOVUPS Z4, (R14)
+	VMOVUPS Z5, 64(R14)
+	VMULPS Z14, Z4, Z4
+	VMULPS Z14, Z5, Z5
+	VADDPS Z4, Z0, Z0
+	VADDPS Z5, Z1, Z1
+	ADDQ R10, R13
+	ADDQ R10, R14
+	INCQ AX
+	CMPQ AX, CX
+	JLT middlepredict
+	VMOVUPS (R8), Z8
+	VMOVUPS 64(R8), Z9
+	VSUBPS Z0, Z8, Z8
+	VSUBPS Z1, Z9, Z9
+	VMULPS Z13, Z8, Z8
+	VMULPS Z13, Z9, Z9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ DI, R14
+	XORQ AX, AX
+
+middleread:
+	VBROADCASTSS (R11)(AX*4), Z14
+	VBROADCASTSS (R12)(AX*4), Z15
+	VMULPS Z14, Z8, Z4
+	VMULPS Z14, Z9, Z5
+	VADDPS (R14), Z4, Z4
+	VADDPS 64(R14), Z5, Z5
+	VMOVUPS Z4, (R14)
+	VMOVUPS Z5, 64(R14)
+	VMULPS Z15, Z4, Z4
+	VMULPS Z15, Z5, Z5
+	VADDPS Z4, Z0, Z0
+	VADDPS Z5, Z1, Z1
+	ADDQ R10, R14
+	INCQ AX
+	CMPQ AX, CX
+	JLT middleread
+	TESTQ R9, R9
+	JEQ middlenext
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, 64(R9)
+	ADDQ $128, R9
+
+middlenext:
+	ADDQ $128, DI
+	ADDQ $128, SI
+	ADDQ $128, R8
+	SUBQ $32, DX
+
+narrow:
+	TESTQ DX, DX
+	JEQ done
+	VPXORD Z0, Z0, Z0
+	MOVQ SI, R13
+	MOVQ DI, R14
+	XORQ AX, AX
+
+predict:
+	VBROADCASTSS (R11)(AX*4), Z14
+	VMULPS (R13), Z12, Z4
+	VMOVUPS Z4, (R14)
+	VMULPS Z14, Z4, Z4
+	VADDPS Z4, Z0, Z0
+	ADDQ R10, R13
+	ADDQ R10, R14
+	INCQ AX
+	CMPQ AX, CX
+	JLT predict
+	VMOVUPS (R8), Z8
+	VSUBPS Z0, Z8, Z8
+	VMULPS Z13, Z8, Z8
+	VPXORD Z0, Z0, Z0
+	MOVQ DI, R14
+	XORQ AX, AX
+
+read:
+	VBROADCASTSS (R11)(AX*4), Z14
+	VBROADCASTSS (R12)(AX*4), Z15
+	VMULPS Z14, Z8, Z4
+	VADDPS (R14), Z4, Z4
+	VMOVUPS Z4, (R14)
+	VMULPS Z15, Z4, Z4
+	VADDPS Z4, Z0, Z0
+	ADDQ R10, R14
+	INCQ AX
+	CMPQ AX, CX
+	JLT read
+	TESTQ R9, R9
+	JEQ done
+	VMOVUPS Z0, (R9)
+
+done:
+	VZEROUPPER
+	RET

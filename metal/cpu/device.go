@@ -1,0 +1,151 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/flashlane/flashlane/metal"
+)
+
+// ErrKernels is returned (wrapped) by New when the kernel set asked for is unknown or this machine cannot run it.
+var ErrKernels = errors.New("cpu: kernel set not available")
+
+var _ metal.Device = (*Device)(nil)
+
+// Device is the host's processor as a metal.Device. It is safe for concurrent use.
+type Device struct {
+	workers *workers
+	kernels *kernelSet
+	slab    slab
+	used    atomic.Int64
+	full    atomic.Pointer[func(bytes int64) int64]
+	limit   int64 // bytes Alloc and Load may hold together, 0: no limit known
+	info    metal.Info
+}
+
+// Options of a CPU device.
+type Options struct {
+	Threads int    // host threads an op may use; 0 means the cores of the machine
+	Kernels string // kernel set: "avx512", "avx2" or "go"; empty means the best one this machine runs. Bits are the same.
+	Memory  int64  // bytes buffers and weights may hold together; 0 means what the machine has
+}
+
+// New opens the CPU device. Errors: a negative option; ErrKernels.
+func New(o Options) (*Device, error) {
+	if o.Threads < 0 {
+		return nil, fmt.Errorf("cpu: threads: got %d, want 0 (all cores) or more", o.Threads)
+	}
+	if o.Memory < 0 {
+		return nil, fmt.Errorf("cpu: memory: got %d bytes, want 0 (all the machine has) or more", o.Memory)
+	}
+	ks, err := pickKernels(o.Kernels)
+	if err != nil {
+		return nil, err
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.NumCPU()
+	}
+	total := memTotal()
+	d := &Device{workers: newWorkers(o.Threads), kernels: ks, limit: o.Memory}
+	if d.limit == 0 {
+		d.limit = total
+	}
+	d.info = metal.Info{Kind: "cpu/f32", Name: cpuName(), Kernels: ks.name, Threads: o.Threads, MemTotal: total}
+	return d, nil
+}
+
+// pickKernels returns the set of that name, or the best one if name is empty.
+func pickKernels(name string) (*kernelSet, error) {
+	sets := kernelSets()
+	if name == "" {
+		return sets[0], nil
+	}
+	have := make([]string, len(sets))
+	for i, s := range sets {
+		if s.name == name {
+			return s, nil
+		}
+		have[i] = s.name
+	}
+	return nil, fmt.Errorf("%w: got %q, this machine runs %q", ErrKernels, name, have)
+}
+
+// Info describes the device.
+func (d *Device) Info() metal.Info { return d.info }
+
+// Alloc returns n zeroed elements of host memory, or an error wrapping metal.ErrMemory.
+func (d *Device) Alloc(t metal.DType, n int) (metal.Buffer, error) {
+	if n < 0 || n > 1<<60 {
+		return nil, fmt.Errorf("cpu: alloc: got %d elements, want 0..2^60: %w", n, metal.ErrMemory)
+	}
+	if err := d.take(int64(n) * 4); err != nil {
+		return nil, fmt.Errorf("cpu: alloc %d elements: %w", n, err)
+	}
+	return newBuffer(d, t, n), nil
+}
+
+// OnFull implements metal.Relieved.
+func (d *Device) OnFull(free func(bytes int64) int64) { d.full.Store(&free) }
+
+// take books bytes, or says why not.
+func (d *Device) take(bytes int64) error {
+	used := d.used.Add(bytes)
+	if d.limit > 0 && used > d.limit && bytes <= d.limit {
+		if free := d.full.Load(); free != nil {
+			d.used.Add(-bytes)
+			(*free)(used - d.limit)
+			used = d.used.Add(bytes)
+		}
+	}
+	if d.limit > 0 && (used > d.limit || bytes > d.limit) {
+		d.used.Add(-bytes)
+		return fmt.Errorf("%w: got %d bytes more on top of %d in use, want %d or less together; free some or raise the limit",
+			metal.ErrMemory, bytes, used-bytes, d.limit)
+	}
+	return nil
+}
+
+// Used is the number of bytes held by buffers and weights.
+func (d *Device) Used() int64 { return d.used.Load() }
+
+// NewStream returns an op queue; ops run at once.
+func (d *Device) NewStream() metal.Stream { return newStream(d) }
+
+// Close ends the workers.
+func (d *Device) Close() error {
+	d.workers.close()
+	return nil
+}
+
+// stream runs ops at once on the calling goroutine.
+type stream struct {
+	dev  *Device
+	desk []desk // per thread of an op
+	lin  linearCall
+	exp  expertsCall
+	lins linearsCall
+	mix  mixCall
+	net  deltaNetCall
+	moe  moeCall
+	turn uint64 // fused blocks run so far
+}
+
+func newStream(d *Device) *stream {
+	s := &stream{dev: d, desk: make([]desk, d.workers.threads)}
+	s.lin.fn = s.linearUnits
+	s.exp.innerFn = s.expertsInner
+	s.exp.outerFn = s.expertsOuter
+	s.lins.fn = s.linearsUnits
+	s.mix.fn = s.mixUnits
+	s.net.fn = s.deltaNetUnits
+	s.moe.fn = s.moeUnits
+	return s
+}
+
+// parallel calls fn over disjoint ranges that cover [0, n), on the calling goroutine and the device's workers.
+// No range but the last is smaller than grain. fn must not depend on how the range is cut.
+func (s *stream) parallel(n, grain int, fn func(lo, hi int)) {
+	s.dev.workers.run(n, grain, fn)
+}

@@ -1,0 +1,122 @@
+#include "textflag.h"
+
+// What prepareAVX512 keeps in registers: 0x808080, fixedRound, fixedFloor, 276, 22, the sign's mask, ones, and the order of
+// bytes that turns four 32-bit numbers into their lowest bytes, their second ones, their third and their highest.
+DATA fixedOrder<>+0(SB)/8, $0x0d0905010c080400
+DATA fixedOrder<>+8(SB)/8, $0x0f0b07030e0a0602
+GLOBL fixedOrder<>(SB), RODATA|NOPTR, $16
+
+// func prepareAVX512(dst unsafe.Pointer, x *float32, k, group, center int)
+TEXT ·prepareAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ k+16(FP), CX
+	MOVQ group+24(FP), DX
+	MOVQ center+32(FP), R9
+	NEGL R9
+	MOVL $0x808080, AX
+	VPBROADCASTD AX, Z31
+	MOVL $0x010200, AX
+	VPBROADCASTD AX, X30
+	MOVL $23, AX
+	VPBROADCASTD AX, X29
+	MOVL $276, AX
+	VPBROADCASTD AX, X28
+	MOVL $22, AX
+	VPBROADCASTD AX, X27
+	MOVL $0x7fffffff, AX
+	VPBROADCASTD AX, Z26
+	MOVL $0x01010101, AX
+	VPBROADCASTD AX, Z25
+	VBROADCASTI32X4 fixedOrder<>(SB), Z24
+
+block:
+	// The largest |x|, as bits.
+	MOVQ DX, BX
+	MOVQ SI, R8
+	VPXORD Z0, Z0, Z0
+
+top:
+	VPANDD (R8), Z26, Z1
+	VPMAXUD Z1, Z0, Z0
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JNZ top
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPMAXUD Y1, Y0, Y0
+	VEXTRACTI32X4 $1, Y0, X1
+	VPMAXUD X1, X0, X0
+	VPSHUFD $0x4e, X0, X1
+	VPMAXUD X1, X0, X0
+	VPSHUFD $0xb1, X0, X1
+	VPMAXUD X1, X0, X0
+	VMOVD X0, AX
+	VPADDD X30, X0, X0
+	VPSRLD $23, X0, X0
+	VPMAXUD X29, X0, X0
+	VPSUBD X27, X0, X3
+	VPSLLD $23, X3, X3
+	VPSUBD X0, X28, X0
+	VPSLLD $23, X0, X0
+	VBROADCASTSS X0, Z2
+	VPXORD Z4, Z4, Z4
+	VMOVD X3, R10
+	CMPL AX, $0x7f800000
+	JAE bad
+	LEAQ 16(DI), R11
+	MOVQ DX, BX
+
+digits:
+	VMULPS (SI), Z2, Z1
+	VCVTPS2DQ Z1, Z1
+	VPADDD Z31, Z1, Z1
+	VPXORD Z31, Z1, Z1
+	VPSHUFB Z24, Z1, Z1
+	VPDPBUSD Z1, Z25, Z4
+	VMOVDQU32 Z1, (R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	SUBQ $16, BX
+	JNZ digits
+
+	// Sums of the digits: low, middle, high in the words of X4.
+	VEXTRACTI64X4 $1, Z4, Y1
+	VPADDD Y1, Y4, Y4
+	VEXTRACTI32X4 $1, Y4, X1
+	VPADDD X1, X4, X4
+
+head:
+	VMOVD X4, AX
+	VPEXTRD $1, X4, BX
+	VPEXTRD $2, X4, R8
+	SHLL $8, R8
+	ADDL BX, R8
+	MOVL R8, BX
+	SHLL $8, BX
+	ADDL AX, BX
+	VXORPS X5, X5, X5
+	VCVTSI2SSL BX, X5, X5
+	MOVL R10, 0(DI)
+	VMOVSS X5, 4(DI)
+	IMULL R9, R8
+	MOVL R8, 8(DI)
+	IMULL R9, AX
+	MOVL AX, 12(DI)
+	MOVQ R11, DI
+	SUBQ DX, CX
+	JNZ block
+	VZEROUPPER
+	RET
+
+bad:
+	LEAQ 16(DI), R11
+	MOVQ DX, BX
+
+zero:
+	VMOVDQU32 Z4, (R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	SUBQ $16, BX
+	JNZ zero
+	MOVL $0x7fc00000, R10
+	JMP head

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cpu
+
+// hugePages does nothing here.
+func hugePages([]byte) {}

@@ -1,0 +1,188 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/flashlane/flashlane/metal"
+)
+
+var _ metal.FusedMoE = (*stream)(nil)
+
+// moeCall is the RunMoE in progress.
+type moeCall struct {
+	call
+	fn func(worker, stage, lo, hi int)
+
+	m              *metal.MoE
+	x, c, y, u     mat
+	logits, w      mat
+	ids            imat
+	sg, su, sy, s  mat
+	first          []target // products of u: router, the shared expert's gate and up, its share
+	gate, up, down *weight
+	shared         *weight // the shared expert's down
+
+	readyX, readyH prepared
+	rowsX, rowsH   rowsOf // all rows of u and of hidden in the form of the experts' weights
+	hidden         []float32
+	inner          mat // hidden as [pairs, I]
+}
+
+// The stages of a RunMoE.
+const (
+	moeFirst = iota // the products of u; tall: up to the routes and the shared expert's answer
+	moeRoute        // narrow: routes; tall: nothing
+	moeInner        // the experts' hidden values
+	moeOuter        // the answers, added up expert by expert, and into the streams
+	moeStages
+)
+
+// ownRoutes is the rows up to which every thread finds the routes for itself, which is quicker than to wait for one.
+const ownRoutes = 2
+
+// RunMoE is a block of experts in one fork-join.
+func (s *stream) RunMoE(x, cm, y, u metal.Mat, m *metal.MoE, sc metal.MoEScratch) {
+	c := &s.moe
+	c.gate, c.up, c.down, c.shared = m.Gate.(*weight), m.Up.(*weight), m.Down.(*weight), m.SharedDown.(*weight)
+	c.first = c.first[:0]
+	for _, t := range [4]metal.LinearTo{{Dst: sc.Logits, W: m.Router}, {Dst: sc.SharedGate, W: m.SharedGate}, {Dst: sc.SharedUp, W: m.SharedUp},
+		{Dst: sc.Share, W: m.SharedExpertGate}} {
+		checkLinear("RunMoE", t.Dst, u, t.W.(*weight))
+		c.first = append(c.first, target{t.W.(*weight), matOf(t.Dst)})
+	}
+	checkLinear("RunMoE", sc.Shared, sc.SharedGate, c.shared)
+	checkInject("RunMoE", x, cm, y)
+	checkExperts("RunMoE", c.gate, c.up, c.down, y, u, sc.IDs, sc.Weights)
+	if sc.Share.Cols != 1 || sc.Shared.Cols != y.Cols || sc.SharedUp.Cols != sc.SharedGate.Cols || sc.Logits.Cols != c.gate.stack ||
+		m.TopK < 1 || m.TopK > sc.Logits.Cols || sc.IDs.Cols != m.TopK {
+		want(false, "RunMoE", "share [%d], shared [%d], y [%d], gate [%d], up [%d], logits [%d], %d experts, top %d of [%d]", sc.Share.Cols,
+			sc.Shared.Cols, y.Cols, sc.SharedGate.Cols, sc.SharedUp.Cols, sc.Logits.Cols, c.gate.stack, m.TopK, sc.IDs.Cols)
+	}
+	if u.Rows == 0 {
+		return
+	}
+	c.call = s.begin(u.Rows)
+	c.m, c.x, c.c, c.y, c.u = m, matOf(x), matOf(cm), matOf(y), matOf(u)
+	c.logits, c.w, c.ids = matOf(sc.Logits), matOf(sc.Weights), imatOf(sc.IDs)
+	c.sg, c.su, c.sy, c.s = matOf(sc.SharedGate), matOf(sc.SharedUp), matOf(sc.Shared), matOf(sc.Share)
+	pairs, inner, hidden := c.rows*m.TopK, c.gate.rows, c.gate.cols
+	c.hidden = grow(c.hidden, pairs*inner)
+	c.inner = mat{f: c.hidden, rows: pairs, cols: inner, stride: inner}
+	c.rowsX, c.rowsH = c.u.span(0), c.inner.span(0)
+	if c.gate.layout.affine() {
+		c.rowsX = c.readyX.room(c.rows, c.gate)
+	}
+	if c.down.layout.affine() {
+		c.rowsH = c.readyH.room(pairs, c.down)
+	}
+	active := min(pairs, c.gate.stack) // experts that can have rows
+	perExpert := (pairs + active - 1) / active
+	stages := [moeStages]stage{
+		moeFirst: {n: tilesOf(c.first), grain: max(1, pieceWork/(hidden*tileN*c.rows))},
+		moeRoute: {n: c.rows, grain: 1},
+		moeInner: {n: active * c.gate.tiles, grain: max(1, pieceWork/(2*hidden*tileN*perExpert)), uneven: c.rows > 1},
+		moeOuter: {n: c.down.tiles, grain: max(1, pieceWork/(inner*tileN*pairs))},
+	}
+	if c.rows <= ownRoutes {
+		stages[moeRoute] = stage{}
+	}
+	if c.tall {
+		stages[moeFirst], stages[moeRoute] = c.perChunk(), stage{}
+		stages[moeInner] = stage{n: active, grain: 1, even: true}
+	}
+	s.dev.workers.runStages(stages[:], c.fn)
+	clear(c.first)
+	*c = moeCall{fn: c.fn, first: c.first[:0], readyX: c.readyX, readyH: c.readyH, hidden: c.hidden}
+}
+
+func (s *stream) moeUnits(worker, stage, lo, hi int) {
+	c := &s.moe
+	d, ks := &s.desk[worker], s.dev.kernels
+	turn := c.turn << 3
+	switch {
+	case stage == moeFirst && c.tall:
+		for chunk := lo; chunk < hi; chunk++ {
+			from, rows := c.rowsOf(chunk)
+			d.products(ks, c.first, 0, tilesOf(c.first), c.u, from, rows, turn)
+			routeRows(ks, c.ids, c.w, c.logits, c.m.Renorm, from, from+rows)
+			siluMulRows(ks, c.sg, c.sg, c.su, from, from+rows)
+			d.product(ks, c.shared, 0, c.shared.tiles, c.sy, from, rows, d.input(ks, c.shared, c.sg.span(from), rows, turn|1))
+			c.prepareX(ks, from, from+rows)
+		}
+	case stage == moeFirst:
+		d.products(ks, c.first, lo, hi, c.u, 0, c.rows, turn)
+	case stage == moeRoute:
+		routeRows(ks, c.ids, c.w, c.logits, c.m.Renorm, lo, hi)
+		c.prepareX(ks, lo, hi)
+	case stage == moeInner:
+		l := d.pairs(c, ks)
+		tiles := c.gate.tiles
+		if c.tall {
+			lo, hi = lo*tiles, hi*tiles
+		}
+		x := c.rowsX
+		if c.own() {
+			x = d.input(ks, c.gate, c.u.span(0), c.rows, turn)
+		}
+		innerUnits(d, ks, l, c.gate, c.up, x, c.hidden, lo, min(hi, len(l.active)*tiles))
+		if c.tall && c.down.layout.affine() {
+			for _, e := range l.active[min(lo/tiles, len(l.active)):min(hi/tiles, len(l.active))] {
+				prepareRows(ks, c.rowsH, c.inner.span(0), c.down, int(l.first[e]), int(l.first[e+1]))
+			}
+		}
+	default:
+		c.outer(d, ks, lo, hi)
+	}
+}
+
+// prepareX prepares rows lo..hi-1 of u for the experts.
+func (c *moeCall) prepareX(ks *kernelSet, lo, hi int) {
+	if c.gate.layout.affine() {
+		prepareRows(ks, c.rowsX, c.u.span(0), c.gate, lo, hi)
+	}
+}
+
+// own says whether threads find the routes for themselves.
+func (c *moeCall) own() bool { return !c.tall && c.rows <= ownRoutes }
+
+// pairs is the list of pairs of the call, which every desk sorts for itself: that is quicker than to wait for it.
+func (d *desk) pairs(c *moeCall, ks *kernelSet) *pairList {
+	if d.listTurn != c.turn {
+		ids, w := c.ids, c.w
+		if c.own() {
+			d.ids, d.weights = grow(d.ids, c.rows*ids.cols), grow(d.weights, c.rows*ids.cols)
+			ids = imat{i: d.ids, rows: c.rows, cols: ids.cols, stride: ids.cols}
+			w = mat{f: d.weights, rows: c.rows, cols: w.cols, stride: w.cols}
+			routeRows(ks, ids, w, c.logits, c.m.Renorm, 0, c.rows)
+		}
+		d.list.sort(ids, w, c.gate.stack)
+		d.listTurn = c.turn
+	}
+	return &d.list
+}
+
+// outer does output tiles lo..hi-1: the experts, the shared one, the streams.
+func (c *moeCall) outer(d *desk, ks *kernelSet, lo, hi int) {
+	l, turn := d.pairs(c, ks), c.turn<<3|moeOuter
+	h := c.rowsH
+	if !c.tall {
+		h = d.input(ks, c.down, c.inner.span(0), len(l.row), turn)
+	}
+	outerUnits(d, ks, l, c.down, h, c.y, lo, hi)
+	col, n := columnsOf(lo, hi, c.y.cols)
+	if !c.tall {
+		d.act = grow(d.act, c.rows*c.sg.cols)
+		if d.actTurn != c.turn {
+			for r := range c.rows {
+				ks.siluMul(d.act[r*c.sg.cols:][:c.sg.cols], c.sg.row(r), c.su.row(r))
+			}
+			d.actTurn = c.turn
+		}
+		x := d.second(ks, c.shared, rowsOf{base: unsafe.Pointer(unsafe.SliceData(d.act)), stride: uintptr(c.sg.cols) * 4}, c.rows, turn)
+		d.product(ks, c.shared, lo, hi-lo, c.sy, 0, c.rows, x)
+	}
+	for r := range c.rows {
+		ks.addScaled(c.y.row(r)[col:][:n], c.sy.row(r)[col:][:n], sigmoid(c.s.row(r)[0]))
+	}
+	inject(ks, c.x, c.c, c.y, 0, c.rows, col, n)
+}
