@@ -1,0 +1,54 @@
+package grammar
+
+import "fmt"
+
+// Session is one request's place in its grammar: after the committed tokens. The verifier owns one; the drafter takes a Matcher from it. One goroutine at a time.
+type Session struct {
+	at, row Matcher
+	count   int
+}
+
+// NewSession begins a request. Tokens of the prompt do not belong to the text.
+func (b *Bound) NewSession() *Session { return &Session{at: *b.Start()} }
+
+// Replay returns a session after the given committed tokens: what rebuilding a request from its ledger needs. Errors are those of Commit.
+func (b *Bound) Replay(committed []int32) (*Session, error) {
+	s := b.NewSession()
+	return s, s.Commit(committed...)
+}
+
+// Commit goes on over emitted tokens. An id that is not allowed, which means that it was sampled without the mask, is an error that wraps ErrToken; the session then stands before it.
+func (s *Session) Commit(ids ...int32) error {
+	for _, id := range ids {
+		if !s.at.Accept(id) {
+			return fmt.Errorf("grammar: output token %d, id %d: %w", s.count, id, ErrToken)
+		}
+		s.count++
+	}
+	return nil
+}
+
+// Allow fills rows[j] with the mask after the committed tokens and the first j drafts, for verify.Row.Allow. There is one row more than drafts. After a
+// draft that is not allowed, which no sample will equal, rows only hold the stop ids: nothing looks at them.
+func (s *Session) Allow(drafts []int32, rows [][]uint64) {
+	if len(rows) != len(drafts)+1 {
+		panic(fmt.Sprintf("grammar: %d rows for %d drafts", len(rows), len(drafts)))
+	}
+	s.row.Set(&s.at)
+	s.row.Mask(rows[0])
+	for j, id := range drafts {
+		if !s.row.ended && !s.row.Accept(id) {
+			s.row.ended = true
+		}
+		s.row.Mask(rows[j+1])
+	}
+}
+
+// Matcher returns a matcher after the committed tokens, independent of the session.
+func (s *Session) Matcher() *Matcher { return s.at.Clone() }
+
+// Done reports whether the committed text is a whole document.
+func (s *Session) Done() bool { return s.at.Done() }
+
+// Clone returns an independent session at the same place.
+func (s *Session) Clone() *Session { return &Session{at: *s.at.Clone(), count: s.count} }
