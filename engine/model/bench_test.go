@@ -1,0 +1,69 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flashlane/flashlane/engine/model"
+	"github.com/flashlane/flashlane/engine/model/modeltest"
+)
+
+// BenchmarkVerify is a verify pass of the embedded pack at a context of 200 positions, by width: what a round costs the
+// verifier.
+func BenchmarkVerify(b *testing.B) {
+	m := modeltest.Load(b, modeltest.Nano(b), modeltest.CPU(b, 0))
+	for _, width := range []int{1, 2, 4, 8} {
+		b.Run(fmt.Sprintf("M=%d", width), func(b *testing.B) {
+			r := modeltest.NewRunner(b, m, 256)
+			r.Feed(random(m, 200), 256, model.LogitsNone)
+			logits := make([]float32, m.Config.Vocab)
+			seg := r.Segment(random(m, width), true, model.LogitsAll)
+			segs := []*model.Segment{seg}
+			for b.Loop() {
+				if err := r.Pass.Run(context.Background(), segs); err != nil {
+					b.Fatal(err)
+				}
+				for row := range width {
+					if err := r.Pass.LogitsRow(logits, seg, row); err != nil {
+						b.Fatal(err)
+					}
+				}
+				r.Pass.Abort(seg)
+			}
+			b.ReportMetric(float64(width*b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// BenchmarkPrefill is the embedded pack's prefill in chunks of 256.
+func BenchmarkPrefill(b *testing.B) {
+	m := modeltest.Load(b, modeltest.Nano(b), modeltest.CPU(b, 0))
+	for _, n := range []int{512, 2048} {
+		b.Run(fmt.Sprintf("T=%d", n), func(b *testing.B) {
+			ids := random(m, n)
+			r := modeltest.NewRunner(b, m, 256)
+			for b.Loop() {
+				seq, err := m.NewSequence()
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Seq, r.Ledger = seq, nil
+				r.Feed(ids, 256, model.LogitsLast)
+				seq.Release()
+			}
+			r.Seq = nil
+			b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "tok/s")
+		})
+	}
+}
+
+func random(m *model.Model, n int) []int32 {
+	rng := rand.New(rand.NewPCG(1, 2))
+	ids := make([]int32, n)
+	for i := range ids {
+		ids[i] = rng.Int32N(int32(m.Config.Vocab))
+	}
+	return ids
+}
