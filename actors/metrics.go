@@ -1,0 +1,136 @@
+package actors
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/flashlane/flashlane/engine/verify"
+)
+
+// collector turns the house's own counters into metrics when they are scraped. It asks no actor.
+type collector struct {
+	s    *System
+	desc map[string]*prometheus.Desc
+}
+
+// Collectors are the house's metrics, names starting with flashlane_.
+func (s *System) Collectors() []prometheus.Collector {
+	c := &collector{s: s, desc: map[string]*prometheus.Desc{}}
+	for name, m := range map[string]struct {
+		help   string
+		labels []string
+	}{
+		"active_requests":           {"Requests being worked on.", nil},
+		"queued_requests":           {"Requests waiting for a slot.", nil},
+		"requests_total":            {"Finished requests by outcome.", []string{"outcome"}},
+		"rounds_total":              {"Draft-and-verify rounds.", nil},
+		"tokens_total":              {"Generated tokens.", nil},
+		"prompt_tokens_total":       {"Prompt tokens prefilled.", nil},
+		"rebuilds_total":            {"Sequences rebuilt from their ledgers.", nil},
+		"round_seconds_total":       {"Time of rounds, from Draft to Committed.", nil},
+		"draft_pass_seconds_total":  {"Of the rounds' time, in the drafter's passes.", nil},
+		"verify_pass_seconds_total": {"Of the rounds' time, in the verifier's passes, waits included.", nil},
+		"lane_wait_seconds_total":   {"Of the verifier's passes, waiting for planes and banks.", nil},
+		"drafts_total":              {"Drafts verified, by depth.", []string{"depth"}},
+		"drafts_judged_total":       {"Drafts whose row was reached, by depth.", []string{"depth"}},
+		"drafts_accepted_total":     {"Drafts accepted and emitted, by depth.", []string{"depth"}},
+		"batches_total":             {"Draft passes or plain batches, by chosen depth.", []string{"depth"}},
+		"drafting_stopped_total":    {"Sequences that stopped drafting after putting off more than a chunk of rows.", nil},
+		"lane_enabled":              {"1 while the lane is in force.", []string{"lane"}},
+		"lane_windows_total":        {"Planes or pools made off the verify path.", []string{"lane"}},
+		"lane_hits_total":           {"Rows found in the row cache; blocks kept from scratch.", []string{"lane"}},
+		"lane_misses_total":         {"Rows read from the table; blocks pooled from raw keys.", []string{"lane"}},
+		"lane_bytes_total":          {"Bytes read or written for the lane.", []string{"lane"}},
+		"lane_waits_total":          {"Passes that had to wait for the lane.", []string{"lane"}},
+		"lane_fail_overs_total":     {"Windows made inline because the lane could not.", []string{"lane"}},
+		"lane_switches_total":       {"Run-time switches.", []string{"lane"}},
+		"actor_messages_total":      {"Messages received, by kind of actor.", []string{"kind"}},
+		"actor_busy_seconds_total":  {"Time in Receive, by kind of actor.", []string{"kind"}},
+		"actor_restarts_total":      {"Restarts, by kind of actor.", []string{"kind"}},
+		"device_loaded_bytes":       {"Device memory of weights and passes.", nil},
+		"device_sequences_bytes":    {"Device memory beyond weights and snapshots: live requests, and buffers kept for the next.", nil},
+		"row_cache_bytes":           {"N-gram rows held.", nil},
+		"prefix_hits_total":         {"Sequences opened from a snapshot.", nil},
+		"prefix_misses_total":       {"Sequences opened without one.", nil},
+		"prefix_tokens_total":       {"Tokens that snapshots stood for.", nil},
+		"prefix_evictions_total":    {"Snapshots evicted.", nil},
+		"prefix_bytes":              {"Memory of snapshots.", nil},
+		"memory_limit_bytes":        {"Most memory that may be promised.", nil},
+		"memory_promised_bytes":     {"Memory promised to live requests, at their largest.", nil},
+	} {
+		c.desc[name] = prometheus.NewDesc("flashlane_"+name, m.help, m.labels, nil)
+	}
+	return []prometheus.Collector{c}
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.desc {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	send := func(kind prometheus.ValueType) func(name string, v float64, labels ...string) {
+		return func(name string, v float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(c.desc[name], kind, v, labels...)
+		}
+	}
+	count, gauge := send(prometheus.CounterValue), send(prometheus.GaugeValue)
+
+	st := c.s.Status()
+	gauge("active_requests", float64(st.Active))
+	gauge("queued_requests", float64(st.Queued))
+	for outcome, n := range st.Sums.Requests {
+		count("requests_total", float64(n), outcome)
+	}
+	count("rounds_total", float64(st.Sums.Rounds))
+	count("tokens_total", float64(st.Sums.Tokens))
+	count("prompt_tokens_total", float64(st.Sums.Prompt))
+	count("rebuilds_total", float64(st.Sums.Rebuilds))
+	count("round_seconds_total", st.Sums.RoundTime.Seconds())
+	count("draft_pass_seconds_total", st.Sums.DraftTime.Seconds())
+	count("verify_pass_seconds_total", st.Sums.PassTime.Seconds())
+	count("lane_wait_seconds_total", st.Sums.WaitTime.Seconds())
+	for d := range verify.MaxDepth {
+		depth := strconv.Itoa(d + 1)
+		count("drafts_total", float64(st.Drafts.Drafted[d]), depth)
+		count("drafts_judged_total", float64(st.Drafts.Judged[d]), depth)
+		count("drafts_accepted_total", float64(st.Drafts.Accepted[d]), depth)
+	}
+	for d, n := range c.s.policy.Chosen() {
+		count("batches_total", float64(n), strconv.Itoa(d))
+	}
+	count("drafting_stopped_total", float64(c.s.policy.Stopped()))
+	for _, l := range c.s.Lanes() {
+		on := 0.0
+		if l.Enabled {
+			on = 1
+		}
+		gauge("lane_enabled", on, l.Name)
+		count("lane_windows_total", float64(l.Windows), l.Name)
+		count("lane_hits_total", float64(l.Hits), l.Name)
+		count("lane_misses_total", float64(l.Misses), l.Name)
+		count("lane_bytes_total", float64(l.Bytes), l.Name)
+		count("lane_waits_total", float64(l.Waits), l.Name)
+		count("lane_fail_overs_total", float64(l.FailOver), l.Name)
+		count("lane_switches_total", float64(l.Switches), l.Name)
+	}
+	for _, k := range c.s.house.Register.Kinds() {
+		count("actor_messages_total", float64(k.Messages), k.Kind)
+		count("actor_busy_seconds_total", float64(k.BusyNano)/1e9, k.Kind)
+		count("actor_restarts_total", float64(k.Restarts), k.Kind)
+	}
+	gauge("device_loaded_bytes", float64(st.Loaded))
+	gauge("device_sequences_bytes", float64(st.Sequences))
+	gauge("row_cache_bytes", float64(st.RowCache))
+	count("prefix_hits_total", float64(st.Prefix.Hits))
+	count("prefix_misses_total", float64(st.Prefix.Misses))
+	count("prefix_tokens_total", float64(st.Prefix.Reused))
+	count("prefix_evictions_total", float64(st.Prefix.Evictions))
+	gauge("prefix_bytes", float64(st.Prefix.Bytes))
+	gauge("memory_limit_bytes", float64(st.Books.Limit))
+	gauge("memory_promised_bytes", float64(st.Books.Promised))
+}

@@ -1,0 +1,28 @@
+package stager
+
+import (
+	"github.com/flashlane/flashlane/actors/round"
+	"github.com/flashlane/flashlane/gate"
+	"github.com/flashlane/flashlane/ple"
+)
+
+// Stage hands the stager the next rows of a window. The sender has reset the window and may not touch it any more; the
+// stager pushes Tokens, makes their planes, and with Last opens Gate. Sent by the drafter and, in prefill, the verifier.
+type Stage struct {
+	Ticket *round.Ticket
+	Window *ple.Window
+	Gate   *gate.Gate // the window's gate at Reset
+	Tokens []int32
+	Last   bool
+}
+
+// Fail opens the gate: the pass that waits on it makes the window inline.
+func (s Stage) Fail(err error) { s.Gate.Open(err) }
+
+// Blame names the request.
+func (s Stage) Blame() string { return s.Ticket.Request }
+
+// Retire frees a window that some Stage may still be working on: it is freed after all of them.
+type Retire struct {
+	Window *ple.Window
+}

@@ -1,0 +1,106 @@
+package worker
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Job is a unit of device work. Run does it; if Run panics, Broken is called with the value and the stack, on the worker.
+type Job struct {
+	Run    func()
+	Broken func(value any, stack []byte)
+}
+
+// Worker runs jobs one at a time in the order they came. Do never blocks.
+type Worker struct {
+	mu     sync.Mutex
+	more   *sync.Cond
+	queue  []Job
+	closed bool
+	done   chan struct{}
+
+	running atomic.Bool
+	ended   atomic.Uint64
+}
+
+// Running reports whether a job runs now.
+func (w *Worker) Running() bool { return w.running.Load() }
+
+// Ended is how many jobs have ended, for a watchdog.
+func (w *Worker) Ended() uint64 { return w.ended.Load() }
+
+// Start returns a running worker. With lock it stays on one OS thread, as a GPU context needs.
+func Start(lock bool) *Worker {
+	w := &Worker{done: make(chan struct{})}
+	w.more = sync.NewCond(&w.mu)
+	go w.loop(lock)
+	return w
+}
+
+// Do queues a job. After Stop it is dropped and Do reports false.
+func (w *Worker) Do(j Job) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
+	w.queue = append(w.queue, j)
+	w.more.Signal()
+	return true
+}
+
+// Stop ends the worker after the jobs already queued and waits for it.
+func (w *Worker) Stop() {
+	w.mu.Lock()
+	w.closed = true
+	w.more.Signal()
+	w.mu.Unlock()
+	<-w.done
+}
+
+func (w *Worker) loop(lock bool) {
+	defer close(w.done)
+	if lock {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	for {
+		j, ok := w.next()
+		if !ok {
+			return
+		}
+		w.running.Store(true)
+		run(j)
+		w.running.Store(false)
+		w.ended.Add(1)
+	}
+}
+
+func (w *Worker) next() (Job, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.queue) == 0 {
+		if w.closed {
+			return Job{}, false
+		}
+		w.more.Wait()
+	}
+	j := w.queue[0]
+	w.queue[0] = Job{}
+	w.queue = w.queue[1:]
+	if len(w.queue) == 0 {
+		w.queue = nil
+	}
+	return j, true
+}
+
+func run(j Job) {
+	defer func() {
+		if v := recover(); v != nil {
+			j.Broken(v, debug.Stack())
+		}
+	}()
+	j.Run()
+}
