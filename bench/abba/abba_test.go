@@ -1,0 +1,229 @@
+package abba_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/flashlane/flashlane/bench/abba"
+	"github.com/flashlane/flashlane/bench/client"
+	"github.com/flashlane/flashlane/bench/fake"
+	"github.com/flashlane/flashlane/bench/report"
+)
+
+var (
+	ctx   = context.Background()
+	lanes = []string{"ple_cached_aux", "qsa_pooled_rowsel"}
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func connect(t *testing.T, s *fake.Server) *client.Client {
+	t.Helper()
+	s.Pace = time.Millisecond
+	c, err := client.New(s.Start(t).URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func arms(t *testing.T) []abba.Arm {
+	t.Helper()
+	out, err := abba.LaneArms(lanes, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func spec(t *testing.T) abba.Spec {
+	return abba.Spec{Arms: arms(t), Seeds: []uint64{1, 2}, Prompt: 40, Output: 5, Warm: 1}
+}
+
+func TestOrderAndLanes(t *testing.T) {
+	s := &fake.Server{}
+	r, err := abba.Measure(ctx, connect(t, s), spec(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, line := range s.Log {
+		if strings.HasPrefix(line, "chat") {
+			got = append(got, line)
+		}
+	}
+	var want []string
+	for _, seed := range []string{"1", "2"} {
+		for _, state := range []string{"--", "--", "+-", "++", "++", "+-", "--"} { // a warm-up, then control, a, b, b, a, control
+			want = append(want, "chat "+state+" "+seed)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("requests (-want +got):\n%s", d)
+	}
+	if len(r.Windows) != 12 {
+		t.Fatalf("got %d windows, want 12: warm-ups do not count", len(r.Windows))
+	}
+	for _, w := range r.Windows {
+		if w.Prompt != 40 || w.Tokens != 5 || w.Finish != "length" || w.Prefill != 40/2e-3 || w.Served != 4/2e-3 || w.Decode <= 0 || w.Decode > 1000 || w.Peak != 64<<20 {
+			t.Errorf("got %+v", w)
+		}
+	}
+	result, err := r.Result(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(result.Comparison); n != 2*len(abba.Metrics) {
+		t.Errorf("got %d comparisons, want one per arm and metric", n)
+	}
+	if c := result.Comparison[2]; c.Metric != "prefill" || c.Verdict.Gain != 0 || c.Verdict.Kind != "neutral" {
+		t.Errorf("prefill times of the fake are all equal, but: %+v", c)
+	}
+	text := result.Markdown("title", report.NewSetup([]string{"bench"}, "v", "shared"))
+	for _, want := range []string{"on: ple_cached_aux, qsa_pooled_rowsel", "Equal in all windows", "(empty)", "## Verdict", "5 (length)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q:\n%s", want, text)
+		}
+	}
+	svg, err := result.Chart("title", report.Setup{})
+	if err != nil || strings.Count(svg, "<polyline") != 4 {
+		t.Errorf("chart: %v, %d lines, want one per seed and panel", err, strings.Count(svg, "<polyline"))
+	}
+	if _, err := json.Marshal(result); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGuards(t *testing.T) {
+	for name, c := range map[string]struct {
+		server *fake.Server
+		is     error
+		says   string
+	}{
+		"a warm prefix":                 {&fake.Server{Cached: 7}, abba.ErrGuard, "7 of 40 prompt tokens"},
+		"a warm prefix, kept secret":    {&fake.Server{Secret: 7}, abba.ErrGuard, "7 prompt tokens came from the prefix cache, though"},
+		"a longer prompt than stated":   {&fake.Server{Extra: 80}, abba.ErrGuard, "120 templated tokens, 40 were planned"},
+		"a lane that changes the bytes": {&fake.Server{Lying: "qsa_pooled_rowsel"}, abba.ErrDigest, "tokens of b differ from those of control"},
+		"empty texts":                   {&fake.Server{Empty: true}, abba.ErrGuard, "chunks with text"},
+		"digests of nothing":            {&fake.Server{NoDigest: true}, abba.ErrDigest, "evidence of nothing"},
+		"a lane that does no work":      {&fake.Server{Idle: "ple_cached_aux"}, abba.ErrGuard, "served no window"},
+		"an actor that restarts":        {&fake.Server{Restarting: true}, abba.ErrGuard, "restarted"},
+		"a stream that breaks off":      {&fake.Server{Break: 3}, client.ErrStream, "broke off"},
+		"a context too small":           {&fake.Server{Context: 44}, nil, "45"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := abba.Measure(ctx, connect(t, c.server), spec(t))
+			if err == nil || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("got error %v, want one that says %q", err, c.says)
+			}
+		})
+	}
+}
+
+// A run with wrong digests still gives its windows, and its report says that they prove nothing.
+func TestWrongDigestsAreTold(t *testing.T) {
+	s := spec(t)
+	r, wrong := abba.Measure(ctx, connect(t, &fake.Server{Lying: "ple_cached_aux"}), s)
+	if !errors.Is(wrong, abba.ErrDigest) || r == nil {
+		t.Fatalf("got %v", wrong)
+	}
+	result, err := r.Result(wrong)
+	if err != nil || !strings.Contains(result.Markdown("t", report.Setup{}), "**Not equal**") {
+		t.Errorf("error %v, or the report does not say so", err)
+	}
+	s.Differ = true // a setting that may change the text: windows of one arm must agree still
+	if _, err := abba.Measure(ctx, connect(t, &fake.Server{Lying: "ple_cached_aux"}), s); err != nil {
+		t.Errorf("differing allowed: %v", err)
+	}
+}
+
+func TestArmsWithServersOfTheirOwn(t *testing.T) {
+	var log []string
+	own := connect(t, &fake.Server{})
+	enter := func(name string) func(context.Context) (*client.Client, func() error, error) {
+		return func(context.Context) (*client.Client, func() error, error) {
+			log = append(log, "+"+name)
+			return own, func() error { log = append(log, "-"+name); return nil }, nil
+		}
+	}
+	s := abba.Spec{Arms: []abba.Arm{{Name: "x", Enter: enter("x")}, {Name: "y", Enter: enter("y")}}, Seeds: []uint64{1}, Prompt: 20, Output: 4}
+	if _, err := abba.Measure(ctx, nil, s); err != nil {
+		t.Fatal(err)
+	}
+	// One to plan, then x, y, y, x; never two at once.
+	if want := "+x -x +x -x +y -y +y -y +x -x"; strings.Join(log, " ") != want {
+		t.Errorf("got %s, want %s", strings.Join(log, " "), want)
+	}
+	broken := errors.New("broken")
+	s.Arms[1].Enter = func(context.Context) (*client.Client, func() error, error) { return nil, nil, broken }
+	if _, err := abba.Measure(ctx, nil, s); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A window is measured again while the limit is passed and tries are left; every window of it is a full one.
+func TestDisturbedWindowsAreMeasuredAgain(t *testing.T) {
+	s := &fake.Server{}
+	sp := spec(t)
+	sp.Seeds, sp.Warm, sp.Quiet, sp.Retries, sp.Patience = []uint64{1}, 0, 0.5, 2, time.Millisecond
+	r, err := abba.Measure(ctx, connect(t, s), sp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chats, tries := 0, 0
+	for _, line := range s.Log {
+		if strings.HasPrefix(line, "chat") {
+			chats++
+		}
+	}
+	for _, w := range r.Windows {
+		tries += w.Tries
+		if w.Tries < 1 || w.Tries > 3 || w.Tries < 3 && w.Others > 0.5 {
+			t.Errorf("%d tries with others at %v, want 1 to 3, and 3 if it stayed above 0.5", w.Tries, w.Others)
+		}
+	}
+	if chats != tries {
+		t.Errorf("%d requests in %d tries", chats, tries)
+	}
+}
+
+func TestLaneArms(t *testing.T) {
+	got, err := abba.LaneArms([]string{"p", "q"}, []string{"q"}, []string{})
+	if err != nil || got[1].Lanes["p"] || !got[1].Lanes["q"] || got[2].Lanes["p"] || got[2].Lanes["q"] {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := abba.LaneArms([]string{"p"}, []string{"x"}, nil); err == nil {
+		t.Error("an unknown lane was taken")
+	}
+	if _, err := abba.LaneArms(nil, nil, nil); err == nil {
+		t.Error("no lanes were taken")
+	}
+	if got := abba.Mirror(3); !slices.Equal(got, []int{0, 1, 2, 2, 1, 0}) {
+		t.Errorf("order: got %v", got)
+	}
+}
+
+func TestSpecIsChecked(t *testing.T) {
+	c := connect(t, &fake.Server{})
+	for name, change := range map[string]func(*abba.Spec){
+		"one arm":       func(s *abba.Spec) { s.Arms = s.Arms[:1] },
+		"no seeds":      func(s *abba.Spec) { s.Seeds = nil },
+		"no prompt":     func(s *abba.Spec) { s.Prompt = 0 },
+		"answer of one": func(s *abba.Spec) { s.Output = 1 },
+	} {
+		s := spec(t)
+		change(&s)
+		if _, err := abba.Measure(ctx, c, s); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/flashlane/flashlane/bench/abba"
+	"github.com/flashlane/flashlane/bench/client"
+	"github.com/flashlane/flashlane/bench/report"
+)
+
+// turnFlags are what measurements by turns share.
+type turnFlags struct {
+	benchFlags
+	Seeds    []uint64      `help:"One series of windows per seed." default:"20260829,20260830,20260831"`
+	Prompt   int           `help:"Prompt length in templated tokens." default:"16384"`
+	Output   int           `help:"Most tokens of an answer." default:"1024"`
+	Requests int           `help:"Requests per window, of different prompts." default:"1"`
+	Warm     int           `help:"Windows of the control before each series that are thrown away: they load rows that all later ones find. With a fresh server per window: before each window." default:"1"`
+	Quiet    float64       `help:"Measure a window again in which others took more than this share of the machine; 0 takes all as they are." default:"0.15"`
+	Retries  int           `help:"Most times that a window is measured again." default:"5"`
+	Patience time.Duration `help:"How long to wait before each try for the machine to be that quiet." default:"3s"`
+	Adaptive bool          `name:"adaptive-depth" help:"Let rounds have less than the depth asked for where drafts do not pay. Else depth is fixed."`
+}
+
+// prepare sets what windows must be like: cold, and with the depth asked for.
+func (f *turnFlags) prepare() {
+	if f.Prefix == "" {
+		f.Prefix = "0"
+	}
+	f.FixedDepth = !f.Adaptive
+}
+
+func (f turnFlags) spec(t *target, arms []abba.Arm) abba.Spec {
+	s := abba.Spec{Arms: arms, Seeds: f.Seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm, Quiet: f.Quiet, Retries: f.Retries, Patience: f.Patience,
+		Log: func(line string) { fmt.Fprintln(os.Stderr, line) }, Before: settle}
+	s.Ask = f.ask(t)
+	return s
+}
+
+// finish reports a run. Wrong digests are reported, too, and then fail the command.
+func (f turnFlags) finish(title string, setup report.Setup, run *abba.Run, err error) error {
+	if run == nil || err != nil && !errors.Is(err, abba.ErrDigest) {
+		return err
+	}
+	r, failed := run.Result(err)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	svg, failed := r.Chart(title, setup)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	return errors.Join(err, f.give(report.Files{Markdown: r.Markdown(title, setup), SVG: svg, JSON: struct {
+		report.Setup
+		*abba.Result
+	}{setup, r}}))
+}
+
+type benchABBA struct {
+	turnFlags
+	Lanes    []string `help:"Lanes to measure. Control has all of them off, a the first one on, b all of them." default:"ple_cached_aux,qsa_pooled_rowsel"`
+	A        []string `name:"a" help:"Lanes that are on in arm a instead." placeholder:"LANE,..."`
+	B        []string `name:"b" help:"Lanes that are on in arm b instead." placeholder:"LANE,..."`
+	PLEModes bool     `name:"ple-modes" help:"Measure the ways of making PLE planes instead: control stock, then sync, async-raw and cached, each window in a fresh server."`
+}
+
+// Run measures control, a, b, b, a, control for every seed.
+func (c benchABBA) Run(ctx context.Context) error {
+	c.prepare()
+	setup := c.setup()
+	if c.PLEModes {
+		return c.modes(ctx, setup)
+	}
+	arms, err := abba.LaneArms(c.Lanes, c.A, c.B)
+	if err != nil {
+		return err
+	}
+	t, err := c.open(ctx, 4)
+	if err != nil {
+		return err
+	}
+	before, err := t.client.Lanes(ctx)
+	if err != nil {
+		return errors.Join(err, t.leave())
+	}
+	run, err := abba.Measure(ctx, t.client, c.spec(t, arms))
+	if !t.ours { // leave the server as it was
+		for _, l := range c.Lanes {
+			err = errors.Join(err, t.client.SetLane(context.WithoutCancel(ctx), l, before[l].Enabled))
+		}
+	}
+	if left := t.leave(); left != nil {
+		return errors.Join(err, left)
+	}
+	return c.finish("Lanes by turns: "+strings.Join(c.Lanes, ", "), setup, run, err)
+}
+
+// modes has a fresh server for every window, since the mode is fixed when a house is built.
+func (c benchABBA) modes(ctx context.Context, setup report.Setup) error {
+	if c.URL != "" {
+		return errors.New("--ple-modes needs a server of its own for every mode; it cannot measure the one at --url")
+	}
+	var arms []abba.Arm
+	for _, mode := range []string{"stock", "sync", "async-raw", "cached"} {
+		f := c.benchFlags
+		f.PLEMode = mode
+		arm := abba.Arm{Name: mode, What: "--ple-mode " + mode, Enter: f.enter}
+		if mode != "stock" {
+			arm.Lanes = map[string]bool{"ple_cached_aux": true} // and it must have worked
+		}
+		arms = append(arms, arm)
+	}
+	spec, err := c.fresh(ctx, arms)
+	if err != nil {
+		return err
+	}
+	run, err := abba.Measure(ctx, nil, spec)
+	return c.finish("PLE modes by turns, a fresh server per window", setup, run, err)
+}
+
+// fresh is the spec of a run without a server that all windows share; a throw-away one tells depth and stop ids.
+func (f turnFlags) fresh(ctx context.Context, arms []abba.Arm) (abba.Spec, error) {
+	t, err := f.open(ctx, 1)
+	if err != nil {
+		return abba.Spec{}, err
+	}
+	return f.spec(t, arms), t.leave()
+}
+
+// enter is abba.Arm.Enter for these flags.
+func (f benchFlags) enter(ctx context.Context) (*client.Client, func() error, error) {
+	t, err := f.open(ctx, 4)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.client, t.leave, nil
+}

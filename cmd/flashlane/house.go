@@ -1,0 +1,165 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flashlane/flashlane/actors"
+	"github.com/flashlane/flashlane/actors/lanes"
+	"github.com/flashlane/flashlane/engine/bundle"
+	"github.com/flashlane/flashlane/engine/verify"
+	"github.com/flashlane/flashlane/server"
+)
+
+// houseFlags say how requests are run; serve, generate and replay share them, so that none is configured differently.
+type houseFlags struct {
+	packFlags
+	ModelID    string   `name:"model-id" help:"Model id shown to clients. Default: the pack folder's name."`
+	Depth      int      `help:"Drafts per round (0 to 7)." default:"3"`
+	FixedDepth bool     `name:"fixed-depth" help:"Give every round the depth its request asks for, instead of less where drafts do not pay."`
+	Acceptance string   `help:"Acceptance rule: coupled (exact bytes) or residual (exact law)." default:"coupled"`
+	Seed       *uint64  `help:"Seed of requests that name none. Default: a fresh one each."`
+	Disable    []string `name:"disable-optimization" sep:"none" help:"Lanes to switch off, comma separated, or all. Repeatable."`
+	PLEMode    string   `name:"ple-mode" help:"How planes are made, for measurement: stock, sync, async-raw or cached." default:"cached"`
+	Chunk      int      `name:"prefill-chunk" help:"Rows of a prefill chunk." default:"256"`
+	Prefix     string   `name:"prefix-cache" help:"Most memory for snapshots of prompt beginnings; 0 keeps none. Default: an eighth of the memory limit." placeholder:"SIZE"`
+	CacheDir   string   `name:"cache-dir" help:"Folder where snapshots of prompt beginnings outlive the process. Default: none." placeholder:"DIR"`
+	CacheSize  string   `name:"cache-size" help:"Most disk for them." default:"8GiB" placeholder:"SIZE"`
+	MaxActive  int      `name:"max-active" help:"Requests worked on at once." default:"8"`
+	MaxQueue   int      `name:"max-queue" help:"Requests that may wait; more get 429." default:"256"`
+	LogLevel   string   `name:"log-level" help:"debug, info, warn or error." default:"info"`
+	LogFormat  string   `name:"log-format" help:"json or console." default:"json"`
+}
+
+// house is a running engine and what was opened for it.
+type house struct {
+	bundle *bundle.Bundle
+	system *actors.System
+	model  *server.Model
+	log    zerolog.Logger
+}
+
+// logger builds the log on standard error.
+func (f houseFlags) logger() (zerolog.Logger, error) {
+	level, err := zerolog.ParseLevel(f.LogLevel)
+	if err != nil || f.LogLevel == "" {
+		return zerolog.Nop(), fmt.Errorf("--log-level: got %q, want debug, info, warn or error", f.LogLevel)
+	}
+	var out io.Writer = os.Stderr
+	switch f.LogFormat {
+	case "json":
+	case "console":
+		out = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly}
+	default:
+		return zerolog.Nop(), fmt.Errorf("--log-format: got %q, want json or console", f.LogFormat)
+	}
+	return zerolog.New(out).Level(level).With().Timestamp().Logger(), nil
+}
+
+// start checks every flag, loads the pack and opens the house.
+func (f houseFlags) start(giveUp func(error)) (*house, error) {
+	log, err := f.logger()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := lanes.Resolve(os.LookupEnv, f.Disable)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range lanes.Unread(os.Environ(), "FLASHLANE_TEST_MAIN", "FLASHLANE_BIN", "FLASHLANE_GOLDEN_DIR", "FLASHLANE_QWEN3_DIR") {
+		log.Warn().Str("key", key).Msg("environment key is not one of flashlane's: it switches nothing")
+	}
+	mode, err := actors.ParsePLEMode(f.PLEMode)
+	if err != nil {
+		return nil, fmt.Errorf("--ple-mode: %w", err)
+	}
+	rule, err := verify.ParseRule(f.Acceptance)
+	if err != nil {
+		return nil, fmt.Errorf("--acceptance: %w", err)
+	}
+	switch {
+	case f.Depth < 0 || f.Depth > server.MaxDepth:
+		return nil, fmt.Errorf("--depth: got %d, want 0 to %d", f.Depth, server.MaxDepth)
+	case f.Chunk < 1 || f.Chunk > 1<<14:
+		return nil, fmt.Errorf("--prefill-chunk: got %d, want 1 to %d", f.Chunk, 1<<14)
+	case f.MaxActive < 1 || f.MaxQueue < 0:
+		return nil, fmt.Errorf("--max-active %d, --max-queue %d: want at least 1 and 0", f.MaxActive, f.MaxQueue)
+	}
+	b, id, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	h := &house{bundle: b, log: log}
+	if h.model = f.describe(b, id, rule); h.model.Depth != f.Depth {
+		log.Warn().Int("asked", f.Depth).Str("reason", b.HeadReason).Msg("served at depth 0: the pack has no usable MTP head")
+	}
+	memory, err := parseSize(f.Memory)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("--memory-limit: %w", err), h.closeBundle())
+	}
+	if memory == 0 {
+		memory = b.Device.Info().MemTotal
+	}
+	if memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		// The collector works harder before garbage passes the limit; the program itself needs some beside it.
+		debug.SetMemoryLimit(memory + 64<<20)
+	}
+	prefixes := memory / 8
+	if f.Prefix == "0" {
+		prefixes = 0
+	} else if f.Prefix != "" {
+		if prefixes, err = parseSize(f.Prefix); err != nil {
+			return nil, errors.Join(fmt.Errorf("--prefix-cache: %w", err), h.closeBundle())
+		}
+	}
+	onDisk, err := parseSize(f.CacheSize)
+	switch {
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("--cache-size: %w", err), h.closeBundle())
+	case f.CacheDir != "" && prefixes == 0:
+		return nil, errors.Join(errors.New("--cache-dir needs a prefix cache: --prefix-cache 0 turns it off"), h.closeBundle())
+	}
+	queue := f.MaxQueue
+	if queue == 0 {
+		queue = -1
+	}
+	h.system, err = actors.Start(actors.Config{Model: b.Model, Head: b.Head, Tokenizer: b.Tokenizer, Vocab: b.Vocab, StopIDs: b.StopIDs,
+		Lanes: settings, PLEMode: mode, Chunk: f.Chunk, MaxActive: f.MaxActive, MaxQueue: queue,
+		MemoryLimit: memory, PrefixCache: prefixes, CacheDir: f.CacheDir, CacheLimit: onDisk, Pack: h.model.Fingerprint, FixedDepth: f.FixedDepth, Log: log, GiveUp: giveUp})
+	if err != nil {
+		return nil, errors.Join(err, h.closeBundle())
+	}
+	return h, nil
+}
+
+// describe is the pack as the wires need it.
+func (f houseFlags) describe(b *bundle.Bundle, id string, rule verify.Rule) *server.Model {
+	if f.ModelID != "" {
+		id = f.ModelID
+	}
+	m := &server.Model{ID: id, Created: time.Now().Unix(), Context: b.Model.Context(), Tokenizer: b.Tokenizer, Template: b.Template,
+		Vocab: b.Vocab, Defaults: b.Defaults, Seed: f.Seed, Depth: f.Depth, MaxDepth: server.MaxDepth, Rule: rule,
+		DeviceKind: b.Device.Info().Kind, Fingerprint: b.Pack.Fingerprint()}
+	if b.Tokenizer != nil {
+		m.Grammars = server.NewGrammars(b.Tokenizer, b.Vocab.Size(), b.StopIDs)
+	}
+	if b.Head == nil {
+		m.Depth, m.MaxDepth = 0, 0
+	}
+	return m
+}
+
+// close ends the house and frees the model.
+func (h *house) close() error {
+	return errors.Join(h.system.Close(10*time.Second), h.closeBundle())
+}
+
+func (h *house) closeBundle() error {
+	return errors.Join(h.bundle.Close(), h.bundle.Device.Close())
+}

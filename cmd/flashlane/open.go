@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/flashlane/flashlane/engine/bundle"
+	"github.com/flashlane/flashlane/engine/model"
+	"github.com/flashlane/flashlane/engine/pack"
+	"github.com/flashlane/flashlane/metal"
+	"github.com/flashlane/flashlane/metal/cpu"
+	"github.com/flashlane/flashlane/nano"
+)
+
+// packFlags choose a pack and the device it runs on.
+type packFlags struct {
+	Model   *string `help:"Folder of the pack. Default: the embedded nano pack." placeholder:"DIR"`
+	Device  string  `help:"Device to run on: auto or cpu." default:"auto"`
+	Threads int     `help:"CPU threads an operation may use; 0 means all cores." default:"0"`
+	Context int     `help:"Most positions of a request, prompt and answer together; 0 means the pack's max_position_embeddings." default:"0"`
+	Memory  string  `name:"memory-limit" help:"Most memory for weights, caches and snapshots, for instance 8GiB or 512MiB. Default: what the machine or its cgroup has." placeholder:"SIZE"`
+	Ngram   string  `name:"ngram-cache" help:"Most memory for the n-gram row cache; off holds no rows. Default: 1GiB." placeholder:"SIZE"`
+}
+
+// openPack opens the chosen pack and names it as the model id.
+func (f packFlags) openPack() (*pack.Pack, string, error) {
+	if f.Model == nil {
+		files, ok := nano.Files()
+		if !ok {
+			return nil, "", errors.New("this binary was built without the embedded pack (tag nopack): give --model DIR")
+		}
+		p, err := pack.Open(pack.Files("nano", files))
+		return p, "nano", err
+	}
+	if *f.Model == "" {
+		return nil, "", errors.New("--model: got an empty name, want the folder of a pack (leave the flag out for the embedded one)")
+	}
+	src, err := pack.Dir(*f.Model)
+	if err != nil {
+		return nil, "", err
+	}
+	abs, err := filepath.Abs(*f.Model)
+	if err != nil {
+		return nil, "", fmt.Errorf("--model: %w", err)
+	}
+	p, err := pack.Open(src)
+	return p, filepath.Base(abs), err
+}
+
+// openDevice opens the chosen device.
+func (f packFlags) openDevice() (metal.Device, error) {
+	switch f.Device {
+	case "auto", "cpu":
+		limit, err := parseSize(f.Memory)
+		if err != nil {
+			return nil, fmt.Errorf("--memory-limit: %w", err)
+		}
+		if most := 8 * runtime.NumCPU(); f.Threads > most {
+			return nil, fmt.Errorf("--threads: got %d, want at most %d (eight for each core)", f.Threads, most)
+		}
+		return cpu.New(cpu.Options{Threads: f.Threads, Memory: limit})
+	}
+	return nil, fmt.Errorf("--device: got %q, want auto or cpu (flashlane doctor tells what this machine offers)", f.Device)
+}
+
+// open opens both and loads the model.
+func (f packFlags) open() (*bundle.Bundle, string, error) {
+	p, id, err := f.openPack()
+	if err != nil {
+		return nil, "", err
+	}
+	dev, err := f.openDevice()
+	if err != nil {
+		return nil, "", errors.Join(err, p.Close())
+	}
+	rows, err := f.rowCache()
+	if err != nil {
+		return nil, "", errors.Join(err, p.Close(), dev.Close())
+	}
+	b, err := bundle.Open(p, dev, bundle.Options{Context: f.Context, PLECache: rows})
+	if err != nil {
+		return nil, "", errors.Join(err, dev.Close())
+	}
+	return b, id, nil
+}
+
+// rowCache is the byte limit of the n-gram row cache: 0 is the default, -1 holds no rows.
+func (f packFlags) rowCache() (int64, error) {
+	if f.Ngram == "off" || f.Ngram == "0" {
+		return -1, nil
+	}
+	n, err := parseSize(f.Ngram)
+	if err != nil {
+		return 0, fmt.Errorf("--ngram-cache: %w, or off", err)
+	}
+	return n, nil
+}
+
+// openModel opens the pack and the trunk alone, for what needs neither tokenizer nor template.
+func (f packFlags) openModel() (*model.Model, func() error, error) {
+	p, _, err := f.openPack()
+	if err != nil {
+		return nil, nil, err
+	}
+	dev, err := f.openDevice()
+	if err != nil {
+		return nil, nil, errors.Join(err, p.Close())
+	}
+	rows, err := f.rowCache()
+	if err != nil {
+		return nil, nil, errors.Join(err, p.Close(), dev.Close())
+	}
+	m, err := model.Load(p, dev, model.Options{Context: f.Context, PLECache: rows})
+	if err != nil {
+		return nil, nil, errors.Join(err, p.Close(), dev.Close())
+	}
+	return m, func() error {
+		m.Close()
+		return errors.Join(p.Close(), dev.Close())
+	}, nil
+}
+
+// parseSize reads a size in bytes with an optional unit; empty is 0.
+func parseSize(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	number, unit := s, int64(1)
+	for _, u := range []struct {
+		suffix string
+		bytes  int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}} {
+		if rest, ok := strings.CutSuffix(s, u.suffix); ok {
+			number, unit = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n > 0) || n*float64(unit) >= 1<<62 {
+		return 0, fmt.Errorf("got %q, want a size such as 8GiB, 512MiB or 1000000000", s)
+	}
+	return int64(n * float64(unit)), nil
+}
