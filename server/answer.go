@@ -83,7 +83,9 @@ func (s *Server) answer(c echo.Context, j *job, w wire) error {
 	t.events = feed{parent: ctx, every: s.opts.KeepAlive}
 	defer t.leave()
 	outs := make([]*intake.Output, len(j.choices))
+	key, _ := c.Get(keyNameKey).(string)
 	for i, q := range j.choices {
+		q.Key = key
 		outs[i] = s.engine.Submit(context.WithoutCancel(ctx), q)
 	}
 	defer s.groups.add(j)()

@@ -97,6 +97,9 @@ func (j *job) hold(c *conversation, inThink bool) error {
 	if limit == nil || err != nil {
 		return err
 	}
+	if limit.Kind != kindCalls && len(j.request.Stop) > 0 {
+		return body.Errorf("stop", body.CodeUnsupported, "is not supported together with %s: it could cut the document short", limit.param)
+	}
 	if j.model.Grammars == nil {
 		return body.Errorf(limit.param, body.CodeUnsupported, "is not supported: this model's vocabulary has not been made ready for it")
 	}

@@ -127,3 +127,10 @@ func TestWithoutGrammarsItIsRefused(t *testing.T) {
 	}
 	wantError(t, call(s, "POST", "/v1/chat/completions", with(`"response_format":{"type":"json_object"}`)), 400, "unsupported_parameter", "response_format")
 }
+
+// TestStopAgainstFormat: a stop string could leave half a document, which the format promises never to give.
+func TestStopAgainstFormat(t *testing.T) {
+	s := testServer(t, newFake(), Options{})
+	body := `{"messages":[{"role":"user","content":"hi"}],"stop":["\""],"response_format":{"type":"json_object"}}`
+	wantError(t, call(s, "POST", "/v1/chat/completions", body), 400, "unsupported_parameter", "stop")
+}

@@ -146,6 +146,35 @@ func TestNobodyWaitsForNobody(t *testing.T) {
 	}
 }
 
+// TestKeysTakeTurns: one key's many requests do not hold up another's one, and nobody starves.
+func TestKeysTakeTurns(t *testing.T) {
+	d := NewDesk(1, 100, newRoom(1000))
+	admit := func(id, key string) {
+		if _, err := d.admit(Submit{Request: &Request{ID: id, Key: key}, Output: NewOutput(), desk: d}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"a1", "a2", "a3", "b1", "a4", "b2", "c1"} {
+		admit(id, id[:1])
+	}
+	var got []string
+	for last := "a1"; ; {
+		d.leave(last)
+		e, err := d.promote()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e == nil {
+			break
+		}
+		last = e.request.ID
+		got = append(got, last)
+	}
+	if want := []string{"b1", "c1", "a2", "b2", "a3", "a4"}; !slices.Equal(got, want) {
+		t.Errorf("order: got %v, want %v", got, want)
+	}
+}
+
 func TestDeskWithdraw(t *testing.T) {
 	d := NewDesk(1, 4, newRoom(100))
 	if _, err := submit(d, "active"); err != nil {

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,8 @@ type Desk struct {
 	live   map[string]*entry
 	queue  []*entry
 	active int
+	served map[string]int // by key: the turn at which it last had one
+	turn   int
 	shut   bool
 	idle   chan struct{} // closed when shut and nothing is live
 }
@@ -42,7 +45,7 @@ type entry struct {
 
 // NewDesk returns an empty desk: so many requests are worked on at once, so many more wait.
 func NewDesk(maxActive, maxQueue int, room Room) *Desk {
-	return &Desk{room: room, maxActive: maxActive, maxQueue: maxQueue, live: map[string]*entry{}, idle: make(chan struct{})}
+	return &Desk{room: room, maxActive: maxActive, maxQueue: maxQueue, live: map[string]*entry{}, served: map[string]int{}, idle: make(chan struct{})}
 }
 
 // Limits returns the most active and the most queued requests.
@@ -81,6 +84,7 @@ func (d *Desk) admit(s Submit, need int64) (start *entry, err error) {
 	if len(d.queue) == 0 && d.active < d.maxActive && d.room.Reserve(s.Request.ID, need) {
 		d.live[s.Request.ID] = e
 		d.active++
+		d.serve(e)
 		return e, nil
 	}
 	if len(d.queue) >= d.maxQueue {
@@ -136,21 +140,39 @@ func (d *Desk) promote() (e *entry, err error) {
 	if len(d.queue) == 0 || d.active >= d.maxActive || d.shut {
 		return nil, nil
 	}
-	e = d.queue[0]
+	at := d.next()
+	e = d.queue[at]
 	if !d.room.Reserve(e.request.ID, e.need) {
 		if d.active > 0 {
 			return nil, nil // until somebody leaves
 		}
 		if err = d.room.Check(e.need); err != nil {
-			d.queue = append([]*entry(nil), d.queue[1:]...)
+			d.queue = slices.Delete(slices.Clone(d.queue), at, at+1)
 			delete(d.live, e.request.ID)
 			return e, fmt.Errorf("%w: %w", ErrMemory, err)
 		}
 		d.room.Force(e.request.ID, e.need)
 	}
-	d.queue = append([]*entry(nil), d.queue[1:]...)
+	d.queue = slices.Delete(slices.Clone(d.queue), at, at+1)
 	d.active++
+	d.serve(e)
 	return e, nil
+}
+
+// next is whose turn it is: the oldest request of the key that has waited longest for a turn.
+func (d *Desk) next() int {
+	best := 0
+	for i, e := range d.queue {
+		if d.served[e.request.Key] < d.served[d.queue[best].request.Key] {
+			best = i
+		}
+	}
+	return best
+}
+
+func (d *Desk) serve(e *entry) {
+	d.turn++
+	d.served[e.request.Key] = d.turn
 }
 
 // forget drops whatever the desk knows of a request that was lost on its way in.

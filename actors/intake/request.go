@@ -23,5 +23,6 @@ type Request struct {
 	Logprobs  bool               // events carry a Token per generated token
 	Score     bool               // a Scored event carries a Token per prompt token
 	ScoreOnly bool               // nothing is generated: the request ends with the prompt's Scored event (needs Score)
+	Key       string             // whose request it is: waiting requests of different keys take turns
 	Label     string             // what the client calls it (user, metadata), for logs only
 }
