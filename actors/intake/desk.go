@@ -140,34 +140,43 @@ func (d *Desk) promote() (e *entry, err error) {
 	if len(d.queue) == 0 || d.active >= d.maxActive || d.shut {
 		return nil, nil
 	}
-	at := d.next()
-	e = d.queue[at]
+	e = d.next()
 	if !d.room.Reserve(e.request.ID, e.need) {
 		if d.active > 0 {
 			return nil, nil // until somebody leaves
 		}
 		if err = d.room.Check(e.need); err != nil {
-			d.queue = slices.Delete(slices.Clone(d.queue), at, at+1)
+			d.unqueue(e)
 			delete(d.live, e.request.ID)
 			return e, fmt.Errorf("%w: %w", ErrMemory, err)
 		}
 		d.room.Force(e.request.ID, e.need)
 	}
-	d.queue = slices.Delete(slices.Clone(d.queue), at, at+1)
+	d.unqueue(e)
 	d.active++
 	d.serve(e)
 	return e, nil
 }
 
 // next is whose turn it is: the oldest request of the key that has waited longest for a turn.
-func (d *Desk) next() int {
-	best := 0
-	for i, e := range d.queue {
-		if d.served[e.request.Key] < d.served[d.queue[best].request.Key] {
-			best = i
+func (d *Desk) next() *entry {
+	best := d.queue[0]
+	for _, e := range d.queue {
+		if d.served[e.request.Key] < d.served[best.request.Key] {
+			best = e
 		}
 	}
 	return best
+}
+
+// unqueue takes an entry out of the queue; false if it is not in it.
+func (d *Desk) unqueue(e *entry) bool {
+	at := slices.Index(d.queue, e)
+	if at < 0 {
+		return false
+	}
+	d.queue = slices.Delete(d.queue, at, at+1)
+	return true
 }
 
 func (d *Desk) serve(e *entry) {
@@ -184,15 +193,10 @@ func (d *Desk) forget(id string) {
 		return
 	}
 	delete(d.live, id)
-	for i, q := range d.queue {
-		if q == e {
-			d.queue = append(d.queue[:i:i], d.queue[i+1:]...)
-			d.settle()
-			return
-		}
+	if !d.unqueue(e) {
+		d.active--
+		d.room.Release(id)
 	}
-	d.active--
-	d.room.Release(id)
 	d.settle()
 }
 
@@ -204,12 +208,9 @@ func (d *Desk) withdraw(id string, why stop) (queued *entry, session *actor.PID,
 	if !ok {
 		return nil, nil, false
 	}
-	for i, q := range d.queue {
-		if q == e {
-			d.queue = append(d.queue[:i:i], d.queue[i+1:]...)
-			delete(d.live, id)
-			return e, nil, true
-		}
+	if d.unqueue(e) {
+		delete(d.live, id)
+		return e, nil, true
 	}
 	e.cancel = &why
 	return nil, e.session, true
