@@ -212,26 +212,17 @@ func seal(text string) string { return base64.StdEncoding.EncodeToString([]byte(
 
 // call reads a function_call item.
 func (t *items) call(m *body.Reader) {
-	id, given := m.Str("call_id")
-	if !given || id == "" {
-		m.Fail("call_id", body.CodeMissing, "is needed")
-	}
+	id := m.Needed("call_id")
 	t.calls[id] = true
-	name, given := m.Str("name")
-	if !given || name == "" {
-		m.Fail("name", body.CodeMissing, "is needed")
-	}
+	name := m.Needed("name")
 	a := t.mine()
 	a.calls = append(a.calls, callOf(id, name, arguments(m)))
 }
 
 // output reads a function_call_output item.
 func (t *items) output(m *body.Reader) {
-	id, given := m.Str("call_id")
-	switch {
-	case !given || id == "":
-		m.Fail("call_id", body.CodeMissing, "is needed")
-	case !t.calls[id]:
+	id := m.Needed("call_id")
+	if !t.calls[id] {
 		m.Fail("call_id", body.CodeInvalidValue, "is %q, which no function_call item before it has", clip(id, 80))
 	}
 	t.flush()

@@ -109,10 +109,7 @@ func readCall(m *body.Reader, item *body.Value, path string) json.RawMessage {
 		return nil
 	}
 	var o, fn ordered
-	id, given := c.Str("id")
-	if !given || id == "" {
-		c.Fail("id", body.CodeMissing, "is needed")
-	}
+	id := c.Needed("id")
 	if kind, given := c.Str("type"); given && kind != "function" {
 		c.Fail("type", body.CodeUnsupported, "must be 'function', got %q", clip(kind, 40))
 	}
@@ -123,10 +120,7 @@ func readCall(m *body.Reader, item *body.Value, path string) json.RawMessage {
 	if !given {
 		c.Fail("function", body.CodeMissing, "is needed")
 	} else {
-		name, given := f.Str("name")
-		if !given || name == "" {
-			f.Fail("name", body.CodeMissing, "is needed")
-		}
+		name := f.Needed("name")
 		fn.text("name", name)
 		fn.raw("arguments", arguments(f))
 		takeFixed(f, []fixed{{field: "parsed_arguments"}})

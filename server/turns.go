@@ -112,11 +112,8 @@ func (t *turns) user(m *body.Reader, content *body.Value) {
 
 // result reads a tool_result block.
 func (t *turns) result(b *body.Reader) {
-	id, given := b.Str("tool_use_id")
-	switch {
-	case !given || id == "":
-		b.Fail("tool_use_id", body.CodeMissing, "is needed")
-	case !t.calls[id]:
+	id := b.Needed("tool_use_id")
+	if !t.calls[id] {
 		b.Fail("tool_use_id", body.CodeInvalidValue, "is %q, which no tool_use block before it has", clip(id, 80))
 	}
 	text := ""
@@ -174,15 +171,9 @@ func (t *turns) assistant(m *body.Reader, content *body.Value) {
 
 // call reads a tool_use block.
 func (t *turns) call(b *body.Reader) json.RawMessage {
-	id, given := b.Str("id")
-	if !given || id == "" {
-		b.Fail("id", body.CodeMissing, "is needed")
-	}
+	id := b.Needed("id")
 	t.calls[id] = true
-	name, given := b.Str("name")
-	if !given || name == "" {
-		b.Fail("name", body.CodeMissing, "is needed")
-	}
+	name := b.Needed("name")
 	input, given := b.Object("input")
 	if !given {
 		b.Fail("input", body.CodeMissing, "is needed")

@@ -87,6 +87,15 @@ func (r *Reader) Str(name string) (string, bool) {
 	return v.Text, true
 }
 
+// Needed returns a string member that must be there and not be empty.
+func (r *Reader) Needed(name string) string {
+	s, _ := r.Str(name)
+	if s == "" {
+		r.Fail(name, CodeMissing, "is needed")
+	}
+	return s
+}
+
 // Bool returns a boolean member.
 func (r *Reader) Bool(name string) (value, given bool) {
 	v, ok := r.typed(name, Bool)
