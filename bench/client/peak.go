@@ -17,7 +17,7 @@ func (c *Client) Peak(ctx context.Context, every time.Duration) (stop func() int
 			if h, err := c.Health(ctx); err == nil {
 				peak = max(peak, h.Memory.Resident)
 			}
-			if pause(ctx, every) != nil {
+			if Pause(ctx, every) != nil {
 				return
 			}
 		}

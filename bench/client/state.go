@@ -54,13 +54,17 @@ func (c *Client) Idle(ctx context.Context, limit time.Duration) error {
 		case time.Now().After(end):
 			return fmt.Errorf("client: the server still has %d active and %d queued requests after %v: let nobody else use it while it is measured", h.Active, h.Queued, limit)
 		}
-		if err := pause(ctx, 5*time.Millisecond); err != nil {
+		if err := Pause(ctx, 5*time.Millisecond); err != nil {
 			return err
 		}
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits for d, or returns why ctx ended.
+func Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -124,7 +128,7 @@ func (c *Client) SetLane(ctx context.Context, name string, on bool) error {
 		case l.Status == "declined":
 			return fmt.Errorf("client: lane %s declined: %s", name, l.Reason)
 		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
+		if err := Pause(ctx, 2*time.Millisecond); err != nil {
 			return err
 		}
 	}

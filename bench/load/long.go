@@ -74,16 +74,16 @@ func LongPrompt(ctx context.Context, c *client.Client, plan []Request, long *Req
 	finish := func() { stop(); all.Wait() }
 	defer finish()
 	for begun.Load() < int64(streams) {
-		if err := until(ctx, time.Now().Add(2*time.Millisecond)); err != nil {
-			return nil, context.Cause(ctx)
+		if err := client.Pause(ctx, 2*time.Millisecond); err != nil {
+			return nil, err
 		}
 		if failed.Load() > 0 {
 			return nil, fmt.Errorf("load: long prompt: a stream failed before it began")
 		}
 	}
 	from := time.Now()
-	if err := until(ctx, from.Add(settle)); err != nil {
-		return nil, context.Cause(ctx)
+	if err := client.Pause(ctx, settle); err != nil {
+		return nil, err
 	}
 	sent := time.Now()
 	answer, err := c.Chat(ctx, &long.Ask, nil)

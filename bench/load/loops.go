@@ -95,7 +95,7 @@ func Open(ctx context.Context, c *client.Client, plan []Request, rate float64) (
 	begin := time.Now()
 	for i := range plan {
 		due := begin.Add(plan[i].Due)
-		if err := until(ctx, due); err != nil {
+		if err := client.Pause(ctx, time.Until(due)); err != nil {
 			break
 		}
 		all.Go(func() { r.Outcomes[i] = ask(ctx, c, &plan[i], due, nil) })
@@ -103,19 +103,4 @@ func Open(ctx context.Context, c *client.Client, plan []Request, rate float64) (
 	all.Wait()
 	r.Wall = time.Since(begin)
 	return r, cmp.Or(context.Cause(ctx), r.close(ctx, c, b))
-}
-
-func until(ctx context.Context, at time.Time) error {
-	d := time.Until(at)
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -19,9 +19,7 @@ func (p *parser) postfix(x expr) (expr, error) {
 			x, err = p.subscript(x, t.line)
 		case "(":
 			p.pos++
-			var args callArgs
-			args, err = p.arguments()
-			x = &call{t.line, x, args}
+			x, err = p.called(x, t.line)
 		default:
 			return x, nil
 		}
@@ -84,6 +82,12 @@ func (p *parser) subscript(x expr, line int) (expr, error) {
 	return &slice{line, x, parts[0], parts[1], parts[2]}, nil
 }
 
+// called parses a call of x behind the opening bracket.
+func (p *parser) called(x expr, line int) (expr, error) {
+	args, err := p.arguments()
+	return &call{line, x, args}, err
+}
+
 // arguments parses a call's arguments behind the opening bracket.
 func (p *parser) arguments() (callArgs, error) {
 	var a callArgs
@@ -135,9 +139,7 @@ func (p *parser) piped(x expr) (expr, error) {
 		case t.kind == tokName && p.take("is"):
 			x, err = p.test(x)
 		case t.kind == tokOp && p.take("("):
-			var args callArgs
-			args, err = p.arguments()
-			x = &call{t.line, x, args}
+			x, err = p.called(x, t.line)
 		default:
 			return x, nil
 		}

@@ -1,15 +1,12 @@
 package model_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/flashlane/flashlane/engine/model"
 	"github.com/flashlane/flashlane/engine/model/modeltest"
-	"github.com/flashlane/flashlane/engine/pack"
 )
 
 // Tolerances of the issue: logits of the last positions absolute, hidden states relative to the tensor's largest value.
@@ -26,16 +23,8 @@ func TestGoldenNanoQ8(t *testing.T) {
 
 // TestGoldenNanoBF16 does so for the bf16 pack, which is too large to keep here.
 func TestGoldenNanoBF16(t *testing.T) {
-	dir := os.Getenv("FLASHLANE_GOLDEN_DIR")
-	if dir == "" {
-		t.Skip("NOT TESTED: the bf16 pack against its golden vectors. Set FLASHLANE_GOLDEN_DIR to the folder that has pack/nano and golden/nano")
-	}
-	src, err := pack.Dir(filepath.Join(dir, "pack", "nano"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := modeltest.Load(t, modeltest.Open(t, src), modeltest.CPU(t, 2))
-	golden(t, m, modeltest.OpenGolden(t, filepath.Join(dir, "golden", "nano")))
+	p, g := modeltest.NanoBF16(t)
+	golden(t, modeltest.Load(t, p, modeltest.CPU(t, 2)), g)
 }
 
 type prompt struct {

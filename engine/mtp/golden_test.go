@@ -2,8 +2,6 @@ package mtp_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -21,15 +19,8 @@ func TestGoldenNanoQ8(t *testing.T) {
 
 // TestGoldenNanoBF16 does so for the bf16 pack, which is too large to keep here.
 func TestGoldenNanoBF16(t *testing.T) {
-	dir := os.Getenv("FLASHLANE_GOLDEN_DIR")
-	if dir == "" {
-		t.Skip("NOT TESTED: the bf16 pack's head against its golden vectors. Set FLASHLANE_GOLDEN_DIR to the folder that has pack/nano and golden/nano")
-	}
-	src, err := pack.Dir(filepath.Join(dir, "pack", "nano"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, modeltest.Open(t, src), modeltest.OpenGolden(t, filepath.Join(dir, "golden", "nano")))
+	p, g := modeltest.NanoBF16(t)
+	golden(t, p, g)
 }
 
 const (

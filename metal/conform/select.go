@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/flashlane/flashlane/metal"
@@ -100,15 +101,7 @@ func checkSelected(e *env, row int, got []int32, scores []float64, exact bool) {
 	for b := range order {
 		order[b] = int32(b)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		switch {
-		case scores[a] > scores[b]:
-			return -1
-		case scores[a] < scores[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(scores[b], scores[a]) })
 	n := min(len(got), len(scores))
 	want := slices.Clone(order[:n])
 	slices.Sort(want)

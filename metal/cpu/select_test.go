@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -17,15 +18,7 @@ func TestChoose(t *testing.T) {
 		for b := range order {
 			order[b] = int32(b)
 		}
-		slices.SortStableFunc(order, func(a, b int32) int {
-			switch {
-			case scores[a] > scores[b]:
-				return -1
-			case scores[a] < scores[b]:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(scores[b], scores[a]) })
 		want := order[:k]
 		slices.Sort(want)
 		got := make([]int32, k)

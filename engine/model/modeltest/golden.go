@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/flashlane/flashlane/engine/pack"
 )
 
 // Golden is a folder of golden vectors.
@@ -17,6 +19,21 @@ type Golden struct {
 
 // OpenGolden returns the folder's reader.
 func OpenGolden(t testing.TB, dir string) Golden { return Golden{t, dir} }
+
+// NanoBF16 opens the bf16 pack and its vectors, which are too large to keep here; where they are not, the test says that it
+// did not run.
+func NanoBF16(t testing.TB) (*pack.Pack, Golden) {
+	t.Helper()
+	dir := os.Getenv("FLASHLANE_GOLDEN_DIR")
+	if dir == "" {
+		t.Skip("NOT TESTED: the bf16 pack against its golden vectors. Set FLASHLANE_GOLDEN_DIR to the folder that has pack/nano and golden/nano")
+	}
+	src, err := pack.Dir(filepath.Join(dir, "pack", "nano"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Open(t, src), OpenGolden(t, filepath.Join(dir, "golden", "nano"))
+}
 
 // JSON reads a file into v.
 func (g Golden) JSON(name string, v any) {
