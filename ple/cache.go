@@ -21,7 +21,7 @@ type Cache struct {
 	lru *lru
 
 	stats struct {
-		hits, misses, direct, bytes, evictions, wait, errors atomic.Int64
+		hits, misses, direct, bytes, cold, evictions, wait, errors atomic.Int64
 	}
 }
 
@@ -49,6 +49,7 @@ type Stats struct {
 	Misses    int64 // unique rows read and kept
 	Direct    int64 // rows read past the LRU (bulk gathers, NoCache)
 	Bytes     int64 // bytes read from the table
+	Cold      int64 // reads that had to wait for a disk, up to three a row; counted where the file can tell
 	Evictions int64 // rows dropped
 	Errors    int64 // gathers that failed
 	WaitNanos int64 // time gathers spent reading
@@ -92,6 +93,7 @@ func (c *Cache) Stats() Stats {
 		Misses:    c.stats.misses.Load(),
 		Direct:    c.stats.direct.Load(),
 		Bytes:     c.stats.bytes.Load(),
+		Cold:      c.stats.cold.Load(),
 		Evictions: c.stats.evictions.Load(),
 		Errors:    c.stats.errors.Load(),
 		WaitNanos: c.stats.wait.Load(),

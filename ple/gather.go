@@ -15,6 +15,7 @@ type Scratch struct {
 	slots []slot   // one per id, ascending
 	rows  []wanted // one per unique id, ascending
 	miss  []int32  // indexes into rows
+	cold  []cold   // what of them must come from disk
 }
 
 // slot is one id and its place in the result, packed so that plain integers sort by id, then by place.
@@ -180,25 +181,46 @@ func (c *Cache) readMapped(ctx context.Context, dst []byte, ids []int64) error {
 			return c.fail(err)
 		}
 	}
+	if err := c.table.intact(); err != nil {
+		return c.fail(err)
+	}
 	c.stats.bytes.Add(int64(len(dst)))
 	return nil
 }
 
-// read reads the missing rows, inline or over a few goroutines, and joins them all even when one fails.
+// read reads the missing rows and leaves no read under way, even when one fails.
 func (c *Cache) read(ctx context.Context, s *Scratch, dst []byte) error {
 	start := time.Now()
 	defer func() { c.stats.wait.Add(int64(time.Since(start))) }()
-	readers := min(c.opts.Readers, len(s.miss)/rowsPerReader)
-	if c.table.mapped || readers < 2 {
-		for _, i := range s.miss {
-			if err := c.readRow(ctx, &s.rows[i], dst); err != nil {
-				return c.fail(err)
-			}
-		}
-	} else if err := c.readWide(ctx, s, dst, readers); err != nil {
+	if err := c.readMissing(ctx, s, dst); err != nil {
+		return c.fail(err)
+	}
+	if err := c.table.intact(); err != nil {
 		return c.fail(err)
 	}
 	c.stats.bytes.Add(int64(len(s.miss)) * int64(c.table.RowBytes()))
+	return nil
+}
+
+// readMissing picks the way: ahead where the file can tell what is cold, inline for few rows and for memory, and else
+// over a few goroutines.
+func (c *Cache) readMissing(ctx context.Context, s *Scratch, dst []byte) error {
+	if c.table.ahead != nil && !c.table.blind.Load() {
+		err := c.readAhead(ctx, s, dst)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		c.table.blind.Store(true)
+	}
+	readers := min(c.opts.Readers, len(s.miss)/rowsPerReader)
+	if !c.table.mapped && readers > 1 {
+		return c.readWide(ctx, s, dst, readers)
+	}
+	for _, i := range s.miss {
+		if err := c.readRow(ctx, &s.rows[i], dst); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

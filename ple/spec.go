@@ -19,10 +19,11 @@ var (
 // Span is where the bytes of one plane of a shard are: Len bytes in memory (Data, mapped or embedded) or in a file
 // from Off on. Data wins when both are set. Data is read in place and must outlive the table; it is never written.
 type Span struct {
-	Data []byte
-	File io.ReaderAt
-	Off  int64 // first byte in File; where Data came from, for overlap checks and errors
-	Len  int64 // bytes
+	Data    []byte
+	Mapping bool // Data is the mapping of a file: reading it may fault
+	File    io.ReaderAt
+	Off     int64 // first byte in File; where Data came from, for overlap checks and errors
+	Len     int64 // bytes
 }
 
 // Mapped reports whether the bytes are in memory.
@@ -47,6 +48,8 @@ type TableSpec struct {
 	Format metal.Format // BF16, F32, F16, Q8, Q4
 	Group  int          // quantisation group along Dim (Q8, Q4), else 0
 	Shards []Shard
+
+	Placement Placement // as Place settled it; Auto: as the spans are
 }
 
 // planes gives the bytes of one row in each of the three planes.

@@ -5,18 +5,25 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/flashlane/flashlane/metal"
 )
 
-// Table reads exact rows of an n-gram table where it lies: it copies nothing into memory but the rows asked for.
+// Table reads exact rows of an n-gram table where it lies: it copies nothing into memory but the rows asked for. Ids and
+// offsets are checked before anything is read, and a file that fails, is cut short or faults under its mapping is an error.
 // It is immutable and safe for concurrent use; the spans behind it must outlive it.
 type Table struct {
 	spec   TableSpec
-	each   int64 // rows per shard
-	weight int   // bytes of a row in the weight plane
-	side   int   // bytes of a row in each of the scale and bias planes
-	mapped bool  // all planes are in memory
+	each   int64       // rows per shard
+	weight int         // bytes of a row in the weight plane
+	side   int         // bytes of a row in each of the scale and bias planes
+	mapped bool        // all planes are in memory, or mapped to it
+	faults bool        // some are mappings of files
+	ends   []Span      // of each mapped file, its plane that ends last
+	ahead  [][3]Ahead  // of every shard's planes, or nil
+	blind  atomic.Bool // some file cannot tell after all
 }
 
 // OpenTable checks the spec (see [TableSpec.Validate]) and, where a file can tell its size, that every plane lies inside
@@ -32,13 +39,31 @@ func OpenTable(spec TableSpec) (*Table, error) {
 			if p.empty() {
 				continue
 			}
-			t.mapped = t.mapped && p.Mapped()
+			t.mapped, t.faults = t.mapped && p.Mapped(), t.faults || p.Mapping
+			if p.Mapping {
+				adviseRandom(p.Data)
+				t.endsAt(p)
+			}
 			if err := p.inside(); err != nil {
 				return nil, fmt.Errorf("%w: %s: shard %d: %s: %w", ErrTable, spec.Name, i, planeNames[j], err)
 			}
 		}
 	}
+	t.ahead = aheads(spec.Shards)
 	return t, nil
+}
+
+// endsAt keeps a mapped plane if it is the last of its file so far.
+func (t *Table) endsAt(p Span) {
+	for i := range t.ends {
+		if e := &t.ends[i]; e.File == p.File {
+			if p.Off+p.Len > e.Off+e.Len {
+				*e = p
+			}
+			return
+		}
+	}
+	t.ends = append(t.ends, p)
 }
 
 // planeNames names a shard's planes in the order of a row's record.
@@ -49,11 +74,11 @@ func (s *Shard) planes() [3]Span { return [3]Span{s.Weight, s.Scales, s.Biases} 
 
 // inside checks the span against the size of its file, where the file can tell it.
 func (s Span) inside() error {
-	if s.Mapped() {
+	if s.Mapped() && !s.Mapping || s.File == nil {
 		return nil
 	}
 	var size int64
-	switch f := s.File.(type) {
+	switch f := under(s.File).(type) {
 	case interface{ Size() int64 }:
 		size = f.Size()
 	case interface{ Stat() (fs.FileInfo, error) }:
@@ -69,7 +94,7 @@ func (s Span) inside() error {
 		return nil
 	}
 	if s.Off+s.Len > size {
-		return fmt.Errorf("got bytes %d..%d, want them inside the file's %d", s.Off, s.Off+s.Len, size)
+		return fmt.Errorf("got bytes %d to %d, want them inside the file's %d", s.Off, s.Off+s.Len, size)
 	}
 	return nil
 }
@@ -89,8 +114,24 @@ func (t *Table) Format() metal.Format { return t.spec.Format }
 // Shards is the number of shards.
 func (t *Table) Shards() int { return len(t.spec.Shards) }
 
-// Mapped reports whether all rows are in mapped memory: reading one then needs no system call.
+// Mapped reports whether all rows are in memory or mapped to it: reading one then needs no system call.
 func (t *Table) Mapped() bool { return t.mapped }
+
+// Placement is where rows are read from.
+func (t *Table) Placement() Placement {
+	switch {
+	case t.spec.Placement != Auto:
+		return t.spec.Placement
+	case !t.mapped:
+		return File
+	case t.faults:
+		return Mmap
+	}
+	return Memory
+}
+
+// Bytes is the length of all planes.
+func (t *Table) Bytes() int64 { return t.spec.Bytes() }
 
 // RowBytes is the length of a row's record: its weight, scale and bias bytes one after the other.
 func (t *Table) RowBytes() int { return t.weight + 2*t.side }
@@ -110,11 +151,12 @@ func (t *Table) Read(dst []byte, row int64) error {
 	sh := &t.spec.Shards[row/t.each]
 	at := row % t.each
 	if t.mapped {
-		w, s := int64(t.weight), int64(t.side)
-		copy(dst[:w], sh.Weight.Data[at*w:])
-		if s > 0 {
-			copy(dst[w:w+s], sh.Scales.Data[at*s:])
-			copy(dst[w+s:], sh.Biases.Data[at*s:])
+		if !t.faults {
+			t.copy(dst, sh, at)
+			return nil
+		}
+		if err := t.copyMapping(dst, sh, at); err != nil {
+			return fmt.Errorf("%w: %s: row %d: %w", ErrRead, t.spec.Name, row, err)
 		}
 		return nil
 	}
@@ -131,6 +173,42 @@ func (t *Table) Read(dst []byte, row int64) error {
 	return nil
 }
 
+// copy takes the record of a shard's row out of memory.
+func (t *Table) copy(dst []byte, sh *Shard, at int64) {
+	w, s := int64(t.weight), int64(t.side)
+	copy(dst[:w], sh.Weight.Data[at*w:])
+	if s > 0 {
+		copy(dst[w:w+s], sh.Scales.Data[at*s:])
+		copy(dst[w+s:], sh.Biases.Data[at*s:])
+	}
+}
+
+// copyMapping is copy under [guard]; by itself, so that a row costs no closure.
+func (t *Table) copyMapping(dst []byte, sh *Shard, at int64) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if v := recover(); v != nil {
+			err = faulted(v)
+		}
+	}()
+	t.copy(dst, sh, at)
+	return nil
+}
+
+// intact checks that mapped files still have all their bytes: the rest of a page behind the end of a file reads as zeros
+// without a fault. To be called after rows were copied.
+func (t *Table) intact() error {
+	if !t.faults {
+		return nil
+	}
+	for i, p := range t.ends {
+		if err := p.inside(); err != nil {
+			return fmt.Errorf("%w: %s: mapped file %d: %w", ErrRead, t.spec.Name, i, err)
+		}
+	}
+	return nil
+}
+
 func (t *Table) outside(row int64) error {
 	return fmt.Errorf("%w: %s: row: got %d, want 0 to %d", ErrRead, t.spec.Name, row, t.spec.Rows-1)
 }
@@ -141,12 +219,17 @@ func (s Span) read(dst []byte, off int64) error {
 		copy(dst, s.Data[off:])
 		return nil
 	}
-	n, err := s.File.ReadAt(dst, s.Off+off)
+	return readFull(s.File, dst, s.Off+off)
+}
+
+// readFull fills dst from off on, or says how much there was.
+func readFull(f io.ReaderAt, dst []byte, off int64) error {
+	n, err := f.ReadAt(dst, off)
 	if n == len(dst) {
 		return nil // ReadAt may say EOF together with the file's last bytes
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		err = fmt.Errorf("got %d of %d bytes at offset %d: %w", n, len(dst), s.Off+off, io.ErrUnexpectedEOF)
+		err = fmt.Errorf("got %d of %d bytes at offset %d: %w", n, len(dst), off, io.ErrUnexpectedEOF)
 	}
 	return err
 }
