@@ -79,7 +79,7 @@ type Status struct {
 	Drafts                            verify.Stats
 	Loaded                            int64 // bytes of device memory: weights and passes
 	Sequences                         int64 // bytes of device memory beyond that and snapshots: live requests, and buffers kept for the next
-	RowCache                          int64 // bytes of n-gram rows held
+	Rows                              Rows  // n-gram rows
 	Books                             accountant.Figures
 	Prefix                            prefix.Stats // zero without a prefix cache
 	Uptime                            time.Duration
@@ -89,7 +89,7 @@ type Status struct {
 func (s *System) Status() Status {
 	st := Status{Sums: s.totals.Sums(), Committed: s.house.Tokens.Load(), Drafts: s.drafts.Stats(),
 		Loaded: s.loaded, Sequences: max(s.config.Model.Device.Used()-s.loaded, 0), Uptime: time.Since(s.start)}
-	st.RowCache, st.Books = s.rowCache(), s.books.Figures()
+	st.Rows, st.Books = s.rows(), s.books.Figures()
 	if s.tree != nil {
 		st.Prefix = s.tree.Stats()
 	}

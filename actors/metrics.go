@@ -2,6 +2,7 @@ package actors
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -31,7 +32,6 @@ func (s *System) Collectors() []prometheus.Collector {
 		"round_seconds_total":       {"Time of rounds, from Draft to Committed.", nil},
 		"draft_pass_seconds_total":  {"Of the rounds' time, in the drafter's passes.", nil},
 		"verify_pass_seconds_total": {"Of the rounds' time, in the verifier's passes, waits included.", nil},
-		"lane_wait_seconds_total":   {"Of the verifier's passes, waiting for planes and banks.", nil},
 		"drafts_total":              {"Drafts verified, by depth.", []string{"depth"}},
 		"drafts_judged_total":       {"Drafts whose row was reached, by depth.", []string{"depth"}},
 		"drafts_accepted_total":     {"Drafts accepted and emitted, by depth.", []string{"depth"}},
@@ -43,6 +43,7 @@ func (s *System) Collectors() []prometheus.Collector {
 		"lane_misses_total":         {"Rows read from the table; blocks pooled from raw keys.", []string{"lane"}},
 		"lane_bytes_total":          {"Bytes read or written for the lane.", []string{"lane"}},
 		"lane_waits_total":          {"Passes that had to wait for the lane.", []string{"lane"}},
+		"lane_wait_seconds_total":   {"Of the verifier's passes, waiting for planes or banks.", []string{"lane"}},
 		"lane_fail_overs_total":     {"Windows made inline because the lane could not.", []string{"lane"}},
 		"lane_switches_total":       {"Run-time switches.", []string{"lane"}},
 		"actor_messages_total":      {"Messages received, by kind of actor.", []string{"kind"}},
@@ -51,6 +52,15 @@ func (s *System) Collectors() []prometheus.Collector {
 		"device_loaded_bytes":       {"Device memory of weights and passes.", nil},
 		"device_sequences_bytes":    {"Device memory beyond weights and snapshots: live requests, and buffers kept for the next.", nil},
 		"row_cache_bytes":           {"N-gram rows held.", nil},
+		"row_cache_hits_total":      {"N-gram rows found in the row cache, on the lane and on the stock path.", nil},
+		"row_cache_misses_total":    {"N-gram rows read and kept.", nil},
+		"row_cache_evictions_total": {"N-gram rows dropped for others.", nil},
+		"rows_direct_total":         {"N-gram rows read past the row cache, as long prompts do.", nil},
+		"rows_read_bytes_total":     {"Bytes of n-gram rows read from the tables.", nil},
+		"rows_cold_reads_total":     {"Reads of n-gram rows that had to wait for a disk, where the system can tell.", nil},
+		"rows_read_errors_total":    {"Gathers of n-gram rows that failed.", nil},
+		"rows_read_seconds_total":   {"Time gathers spent reading n-gram rows.", nil},
+		"rows_placement":            {"1 for the place that n-gram rows are read from.", []string{"placement"}},
 		"prefix_hits_total":         {"Sequences opened from a snapshot.", nil},
 		"prefix_misses_total":       {"Sequences opened without one.", nil},
 		"prefix_tokens_total":       {"Tokens that snapshots stood for.", nil},
@@ -93,7 +103,6 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count("round_seconds_total", st.Sums.RoundTime.Seconds())
 	count("draft_pass_seconds_total", st.Sums.DraftTime.Seconds())
 	count("verify_pass_seconds_total", st.Sums.PassTime.Seconds())
-	count("lane_wait_seconds_total", st.Sums.WaitTime.Seconds())
 	for d := range verify.MaxDepth {
 		depth := strconv.Itoa(d + 1)
 		count("drafts_total", float64(st.Drafts.Drafted[d]), depth)
@@ -115,6 +124,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		count("lane_misses_total", float64(l.Misses), l.Name)
 		count("lane_bytes_total", float64(l.Bytes), l.Name)
 		count("lane_waits_total", float64(l.Waits), l.Name)
+		count("lane_wait_seconds_total", l.Wait.Seconds(), l.Name)
 		count("lane_fail_overs_total", float64(l.FailOver), l.Name)
 		count("lane_switches_total", float64(l.Switches), l.Name)
 	}
@@ -125,7 +135,19 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge("device_loaded_bytes", float64(st.Loaded))
 	gauge("device_sequences_bytes", float64(st.Sequences))
-	gauge("row_cache_bytes", float64(st.RowCache))
+	rows := st.Rows.Cache
+	gauge("row_cache_bytes", float64(rows.Held))
+	count("row_cache_hits_total", float64(rows.Hits))
+	count("row_cache_misses_total", float64(rows.Misses))
+	count("row_cache_evictions_total", float64(rows.Evictions))
+	count("rows_direct_total", float64(rows.Direct))
+	count("rows_read_bytes_total", float64(rows.Bytes))
+	count("rows_cold_reads_total", float64(rows.Cold))
+	count("rows_read_errors_total", float64(rows.Errors))
+	count("rows_read_seconds_total", time.Duration(rows.WaitNanos).Seconds())
+	if st.Rows.Tables > 0 {
+		gauge("rows_placement", 1, st.Rows.Placement.String())
+	}
 	count("prefix_hits_total", float64(st.Prefix.Hits))
 	count("prefix_misses_total", float64(st.Prefix.Misses))
 	count("prefix_tokens_total", float64(st.Prefix.Reused))

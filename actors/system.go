@@ -90,6 +90,9 @@ func Start(c Config) (*System, error) {
 		text, fields := s.board.VerdictLine(l)
 		c.Log.Info().Fields(fields).Msg(text)
 	}
+	if r := s.rows(); r.Tables > 0 {
+		c.Log.Info().Stringer("placement", r.Placement).Int("tables", r.Tables).Int64("rows", r.Rows).Int64("bytes", r.Bytes).Int64("cache_limit", r.Cache.Limit).Msg("n-gram rows")
+	}
 	s.house = &supervision.House{Register: supervision.NewRegister(), Bus: &bus.Bus{}, Log: c.Log, GiveUp: s.giveUp}
 	s.books = accountant.New(c.MemoryLimit, s.fixed)
 	s.desk = intake.NewDesk(c.MaxActive, c.MaxQueue, s.books)
@@ -263,17 +266,7 @@ func (s *System) need(positions int, drafts bool) int64 {
 }
 
 // fixed is what is held for good: weights and passes, and the n-gram rows in the cache.
-func (s *System) fixed() int64 { return s.loaded + s.rowCache() }
-
-func (s *System) rowCache() int64 {
-	n := int64(0)
-	for _, l := range s.config.Model.PLE {
-		if l.Cache != nil {
-			n += l.Cache.Stats().Held
-		}
-	}
-	return n
-}
+func (s *System) fixed() int64 { return s.loaded + s.rows().Cache.Held }
 
 func (s *System) giveUp(err error) {
 	s.mu.Lock()

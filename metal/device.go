@@ -23,6 +23,13 @@ type Relieved interface {
 	OnFull(free func(bytes int64) int64)
 }
 
+// Booked is a device whose memory is the host's: what is held beside its buffers counts against the same limit.
+type Booked interface {
+	// Book counts bytes as used, or returns an error wrapping ErrMemory that says how many there are. A negative number
+	// gives them back.
+	Book(bytes int64) error
+}
+
 // DType is the element type of a Buffer.
 type DType uint8
 

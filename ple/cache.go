@@ -58,6 +58,13 @@ type Stats struct {
 	Limit     int64 // byte limit
 }
 
+// Plus is the sum of two caches' counters.
+func (a Stats) Plus(b Stats) Stats {
+	return Stats{Hits: a.Hits + b.Hits, Misses: a.Misses + b.Misses, Direct: a.Direct + b.Direct, Bytes: a.Bytes + b.Bytes, Cold: a.Cold + b.Cold,
+		Evictions: a.Evictions + b.Evictions, Errors: a.Errors + b.Errors, WaitNanos: a.WaitNanos + b.WaitNanos,
+		Rows: a.Rows + b.Rows, Held: a.Held + b.Held, Limit: a.Limit + b.Limit}
+}
+
 // NewCache makes an empty cache that holds at most limit bytes, records and bookkeeping together. A limit below one row
 // (0 too) keeps nothing: every row is read each time. A negative limit is an error.
 func NewCache(t *Table, limit int64, o CacheOptions) (*Cache, error) {

@@ -50,7 +50,7 @@ type Bound struct {
 	Shards     int    `json:"shards"`
 	RowBytes   int    `json:"row_bytes"`
 	PlaneBytes [3]int `json:"plane_bytes"` // weight, scales, biases
-	Mapped     bool   `json:"mapped"`
+	Placement  string `json:"placement"` // where rows are read from
 	CacheRows  int    `json:"cache_rows"`
 	CacheLimit int64  `json:"cache_limit_bytes"`
 }
@@ -63,7 +63,7 @@ func (v Verdict) String() string {
 	s := fmt.Sprintf("installed: variant=%s pending_limit=%d bindings=%d rows_per_token=%d", v.Report.Variant, v.Report.PendingLimit,
 		v.Report.Bindings, v.Report.RowsPerToken)
 	for _, b := range v.Report.Tables {
-		s += fmt.Sprintf(" table=%s format=%s row_bytes=%d cache_rows=%d", b.Table, b.Format, b.RowBytes, b.CacheRows)
+		s += fmt.Sprintf(" table=%s format=%s row_bytes=%d placement=%s cache_rows=%d", b.Table, b.Format, b.RowBytes, b.Placement, b.CacheRows)
 	}
 	return s
 }
@@ -136,6 +136,6 @@ func bind(l *Layer) (Bound, error) {
 	}
 	return Bound{
 		Table: t.Name(), Format: t.Format().String(), Rows: t.Rows(), Shards: t.Shards(), RowBytes: t.RowBytes(), PlaneBytes: planes,
-		Mapped: t.Mapped(), CacheRows: c.Capacity(), CacheLimit: c.limit,
+		Placement: t.Placement().String(), CacheRows: c.Capacity(), CacheLimit: c.limit,
 	}, nil
 }

@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 	// 4 codes of 8 bits, two groups of 2 with a bf16 scale and bias each.
-	if b := v.Report.Tables[1]; b.RowBytes != 12 || b.PlaneBytes != [3]int{4, 4, 4} || b.CacheRows != 50 || b.Format != "q8" || !b.Mapped {
+	if b := v.Report.Tables[1]; b.RowBytes != 12 || b.PlaneBytes != [3]int{4, 4, 4} || b.CacheRows != 50 || b.Format != "q8" || b.Placement != "memory" {
 		t.Errorf("table: got %+v", b)
 	}
 	for _, want := range []string{"installed", "variant=async_aux", "pending_limit=2", "bindings=2", "row_bytes=12"} {

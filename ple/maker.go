@@ -21,7 +21,6 @@ type Maker struct {
 
 	scratch Scratch
 	ids     []int64
-	raw     []byte
 	host    []float32
 	plane   metal.Buffer // [chunkRows or fewer, ple_embed_dim]
 }
@@ -41,12 +40,35 @@ func NewMaker(dev metal.Device, layers []*Layer, opts ...MakerOption) *Maker {
 	return m
 }
 
-// Make makes rows [from, to) of the window for all PLE layers: row ids, gather, dequantise, then
+// Read brings the table rows of the window's rows up to to into the window, for all PLE layers: row ids, then one gather,
+// sorted, of all that are not there yet. It needs tokens only, so it may run as soon as they are known, and leaves the
+// arithmetic to Make. Errors are those of Make; rows that were there stay.
+func (m *Maker) Read(ctx context.Context, w *Window, to int) error {
+	if to < 0 || to > w.Rows() {
+		panic(fmt.Sprintf("ple: Read: got rows up to %d, want them inside the window's %d", to, w.Rows()))
+	}
+	m.fits(w)
+	from := w.read
+	if from >= to {
+		return nil
+	}
+	for k, l := range m.layers {
+		if err := m.gather(ctx, l, w, k, from, to); err != nil {
+			return fmt.Errorf("ple: layer %d: rows at position %d: %w", l.At, w.pos+from, err)
+		}
+	}
+	w.read = to
+	return nil
+}
+
+// Make makes rows [from, to) of the window for all PLE layers. Rows that Read did not bring are read now; then they are
+// dequantised, and
 //
 //	keys = GroupedRMSNorm(e key_proj^T; norm_key)    values = e value_proj^T    (spec 2.7.3)
 //
-// and waits until the device is done, so that other streams may read the planes. It does not open the window's gate. A
+// and it waits until the device is done, so that other streams may read the planes. It does not open the window's gate. A
 // row's bits depend on its own token and the ones before it only: making rows one by one or together is the same.
+// Together costs one walk over the projections' weights.
 //
 // An error (a failed read wraps ErrRead, no device memory wraps metal.ErrMemory, a cancelled context its cause) leaves
 // the window as it was but for rows [from, to), which may be made again.
@@ -54,13 +76,13 @@ func (m *Maker) Make(ctx context.Context, w *Window, from, to int) error {
 	if from < 0 || from > to || to > w.Rows() {
 		panic(fmt.Sprintf("ple: Make: got rows %d to %d, want them inside the window's %d", from, to, w.Rows()))
 	}
-	if len(w.planes) != len(m.layers) {
-		panic(fmt.Sprintf("ple: Make: got a window of %d PLE layers, want %d", len(w.planes), len(m.layers)))
+	if err := m.Read(ctx, w, to); err != nil {
+		return err
 	}
 	for at := from; at < to; at += chunkRows {
 		n := min(chunkRows, to-at)
 		for k, l := range m.layers {
-			if err := m.embed(ctx, l, w, at, n); err != nil {
+			if err := m.embed(l, w, k, at, n); err != nil {
 				return fmt.Errorf("ple: layer %d: rows at position %d: %w", l.At, w.pos+at, err)
 			}
 			e := metal.Mat{Buf: m.plane, Rows: n, Cols: l.Dim, Stride: l.Dim}
@@ -76,30 +98,40 @@ func (m *Maker) Make(ctx context.Context, w *Window, from, to int) error {
 	return nil
 }
 
-// embed brings the embeddings of n rows from at on to the device scratch, [n, ple_embed_dim].
-func (m *Maker) embed(ctx context.Context, l *Layer, w *Window, at, n int) error {
+// fits checks that the window is of the maker's layers.
+func (m *Maker) fits(w *Window) {
+	if len(w.planes) != len(m.layers) {
+		panic(fmt.Sprintf("ple: maker: got a window of %d PLE layers, want %d", len(w.planes), len(m.layers)))
+	}
+}
+
+// gather brings the records of rows [from, to) of PLE layer k into the window.
+func (m *Maker) gather(ctx context.Context, l *Layer, w *Window, k, from, to int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if l.Cache == nil {
 		return fmt.Errorf("%w: no row provider", ErrRead)
 	}
-	table, per := l.Cache.Table(), l.Hash.PerRow()
-	m.ids = resize(m.ids, n*per)
-	m.raw = resize(m.raw, n*per*table.RowBytes())
-	m.host = resize(m.host, n*l.Dim)
-	first := w.history + at
-	l.Hash.IDs(m.ids, w.tokens[:first], w.tokens[first:first+n])
+	per, first := l.Hash.PerRow(), w.history+from
+	m.ids = resize(m.ids, (to-from)*per)
+	l.Hash.IDs(m.ids, w.tokens[:first], w.tokens[first:w.history+to])
 	gather := l.Cache.Gather
 	if m.direct {
 		gather = l.Cache.Direct
 	}
-	if err := gather(ctx, &m.scratch, m.raw, m.ids); err != nil {
-		return err
-	}
+	return gather(ctx, &m.scratch, w.records(k)[from*per*l.Cache.Table().RowBytes():to*per*l.Cache.Table().RowBytes()], m.ids)
+}
+
+// embed brings the embeddings of n rows from at on, whose records are in the window, to the device scratch,
+// [n, ple_embed_dim].
+func (m *Maker) embed(l *Layer, w *Window, k, at, n int) error {
+	table, per := l.Cache.Table(), l.Hash.PerRow()
 	record, dim := table.RowBytes(), table.Dim()
-	for i := range m.ids {
-		table.Dequant(m.host[i*dim:(i+1)*dim], m.raw[i*record:(i+1)*record])
+	raw := w.records(k)[at*per*record : (at+n)*per*record]
+	m.host = resize(m.host, n*l.Dim)
+	for i := range n * per {
+		table.Dequant(m.host[i*dim:(i+1)*dim], raw[i*record:(i+1)*record])
 	}
 	if err := m.room(n * l.Dim); err != nil {
 		return err

@@ -289,6 +289,15 @@ func TestMakeReadError(t *testing.T) {
 	}
 	want := made(t, dev, w, 2)
 	broken := errors.New("disk on fire")
+	again := func() {
+		w.Reset([]int32{5, 6, 7}, 100)
+		w.Push(8, 10)
+		if err := m.Make(t.Context(), w, 0, 2); err != nil {
+			t.Fatal(err)
+		}
+		w.Push(11, 12)
+	}
+	again()
 	r.files[1].Fail = func(int64, int) error { return broken }
 	err := m.Make(t.Context(), w, 2, 4)
 	if !errors.Is(err, ple.ErrRead) || !errors.Is(err, broken) || !strings.Contains(err.Error(), "layer 4: rows at position 102") {
@@ -304,6 +313,7 @@ func TestMakeReadError(t *testing.T) {
 	if !sameBits(made(t, dev, w, 2), want) {
 		t.Error("after a failed Make the planes differ")
 	}
+	again()
 	gone := errors.New("client gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)

@@ -3,6 +3,7 @@ package ple
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -144,4 +145,20 @@ func copied(x Span) (Span, error) {
 		}
 	}
 	return Span{Data: data, Off: x.Off, Len: x.Len}, nil
+}
+
+// Before puts a reader before every file that planes are read from by position.
+func (s TableSpec) Before(wrap func(io.ReaderAt) io.ReaderAt) TableSpec {
+	wrapped := map[io.ReaderAt]io.ReaderAt{}
+	s, _ = s.each(s.Placement, func(x Span) (Span, error) { // which fails only if this does
+		if x.Mapped() {
+			return x, nil
+		}
+		if wrapped[x.File] == nil {
+			wrapped[x.File] = wrap(x.File)
+		}
+		x.File = wrapped[x.File]
+		return x, nil
+	})
+	return s
 }

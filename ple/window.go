@@ -8,7 +8,8 @@ import (
 )
 
 // Window is a run of consecutive rows of one sequence, with what every PLE layer makes of their tokens alone. It lives
-// with a request and is reused from round to round: Reset, Push the tokens as they become known, Make, read the planes.
+// with a request and is reused from round to round: Reset, Push the tokens as they become known, Read their table rows,
+// Make, use the planes.
 //
 // Until Gate opens the window belongs to whoever fills it (the stager, or the pass that makes it inline); then to the
 // pass that reads it, until the next Reset. Filling and reading need no lock of their own.
@@ -22,12 +23,14 @@ type Window struct {
 	tokens  []int32 // history (at most context), then the rows
 	history int     // length of the history in tokens
 	pos     int     // absolute position of row 0
+	read    int     // rows whose records are there, of all layers
 }
 
 // plane is one PLE layer's part of a window.
 type plane struct {
 	keys   metal.Mat // [max, W] key_proj and grouped norm
 	values metal.Mat // [max, H] value_proj
+	raw    []byte    // [max, PerRow, RowBytes] the table's records, once the first were read
 }
 
 // NewWindow allocates the planes of up to maxRows rows for all PLE layers, in order of K. Layers must have been
@@ -98,7 +101,7 @@ func (w *Window) Reset(history []int32, pos int) {
 	// A shorter past than the history would claim tokens before the sequence's start.
 	keep := min(len(history), w.context, pos)
 	w.tokens = append(w.tokens[:0], history[len(history)-keep:]...)
-	w.history, w.pos = keep, pos
+	w.history, w.pos, w.read = keep, pos, 0
 	w.Gate = gate.New()
 }
 
@@ -108,6 +111,15 @@ func (w *Window) Push(tokens ...int32) {
 		panic(fmt.Sprintf("ple: Window.Push: got %d rows and %d more, want %d at most", w.Rows(), len(tokens), w.max))
 	}
 	w.tokens = append(w.tokens, tokens...)
+}
+
+// records is the host memory of layer k's table rows.
+func (w *Window) records(k int) []byte {
+	p, l := &w.planes[k], w.layers[k]
+	if p.raw == nil {
+		p.raw = make([]byte, w.max*l.Hash.PerRow()*l.Cache.Table().RowBytes())
+	}
+	return p.raw
 }
 
 // Rows is the number of rows pushed since Reset.

@@ -39,10 +39,19 @@ func (b *bridge) Status() Status {
 	return Status{
 		Active: st.Active, Queued: st.Queued, Slots: st.Slots, QueueLimit: st.QueueLimit,
 		Tokens: uint64(st.Committed), Prompt: uint64(st.Sums.Prompt), Rounds: uint64(st.Sums.Rounds),
-		Memory:     Memory{Weights: st.Loaded, Sequences: st.Books.Promised, Snapshots: st.Prefix.Bytes, Buffers: st.Sequences, RowCache: st.RowCache, Limit: st.Books.Limit, Resident: resident()},
+		Memory:     Memory{Weights: st.Loaded, Sequences: st.Books.Promised, Snapshots: st.Prefix.Bytes, Buffers: st.Sequences, RowCache: st.Rows.Cache.Held, Limit: st.Books.Limit, Resident: resident()},
 		DeviceKind: b.model.DeviceKind, Depth: b.model.Depth, DepthNote: b.bundle.HeadReason, Acceptance: b.model.Rule.String(),
-		Pack: b.bundle.Pack.Name, Print: b.model.Fingerprint, Uptime: st.Uptime.Seconds(),
+		Pack: b.bundle.Pack.Name, Print: b.model.Fingerprint, Uptime: st.Uptime.Seconds(), Rows: rowsOf(st.Rows),
 	}
+}
+
+func rowsOf(r actors.Rows) *Rows {
+	if r.Tables == 0 {
+		return nil
+	}
+	c := r.Cache
+	return &Rows{Placement: r.Placement.String(), Tables: r.Tables, Rows: r.Rows, Bytes: r.Bytes, Hits: c.Hits, Misses: c.Misses, Direct: c.Direct,
+		Read: c.Bytes, Cold: c.Cold, Errors: c.Errors, Wait: float64(c.WaitNanos) / 1e6, Limit: c.Limit}
 }
 
 func (b *bridge) Actors() []ActorInfo {

@@ -56,6 +56,7 @@ type Status struct {
 	Prompt     uint64  `json:"prompt_tokens"`
 	Rounds     uint64  `json:"rounds"`
 	Memory     Memory  `json:"memory"`
+	Rows       *Rows   `json:"ngram,omitempty"` // nil: the pack has no n-gram table
 	DeviceKind string  `json:"device_kind"` // device, kernel set and precision (design, section 1)
 	Depth      int     `json:"depth"`       // drafts per round by default; 0 when the pack has no head
 	DepthNote  string  `json:"depth_note,omitempty"`
@@ -63,6 +64,22 @@ type Status struct {
 	Pack       string  `json:"pack"`
 	Print      string  `json:"fingerprint"`
 	Uptime     float64 `json:"uptime_s"`
+}
+
+// Rows is where n-gram rows are read from, and what reading them took on the lane and on the stock path.
+type Rows struct {
+	Placement string  `json:"placement"` // memory, mmap or file
+	Tables    int     `json:"tables"`
+	Rows      int64   `json:"rows"`  // of the tables
+	Bytes     int64   `json:"bytes"` // of the tables
+	Hits      int64   `json:"hits"`  // rows found in the row cache
+	Misses    int64   `json:"misses"`
+	Direct    int64   `json:"direct"`     // rows read past the row cache, as long prompts do
+	Read      int64   `json:"read_bytes"` // from the tables
+	Cold      int64   `json:"cold_reads"` // reads that had to wait for a disk, where the system can tell
+	Errors    int64   `json:"errors"`
+	Wait      float64 `json:"read_ms"` // time spent reading
+	Limit     int64   `json:"cache_limit"`
 }
 
 // Memory is in bytes; a zero limit is no limit.

@@ -23,7 +23,6 @@ type Sums struct {
 	RoundTime time.Duration // from Draft sent to Committed received
 	DraftTime time.Duration // in the drafter's passes
 	PassTime  time.Duration // in the verifier's passes, waits included
-	WaitTime  time.Duration // of these, waiting for lanes
 }
 
 func (t *Totals) outcome(name string) {
@@ -61,7 +60,6 @@ func (t *Totals) round(tokens int, took time.Duration, x round.Times) {
 	t.t.RoundTime += took
 	t.t.DraftTime += x.Draft
 	t.t.PassTime += x.Verify
-	t.t.WaitTime += x.Wait
 }
 
 // Sums copies the totals.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Verdict is what the install checks said when the model loaded.
@@ -105,13 +106,15 @@ type State struct {
 	Waits    int64  `json:"waits"`
 	WaitMS   int64  `json:"wait_ms"`
 	FailOver int64  `json:"fail_over"`
+
+	Wait time.Duration `json:"-"` // WaitMS, not rounded
 }
 
 // State describes a lane now.
 func (b *Board) State(l Lane) State {
 	u := b.Use(l)
 	s := State{Name: l.String(), Enabled: b.Bits().Has(l), Status: b.status(l), Switches: b.flips[l].Load(), Windows: u.Windows,
-		Hits: u.Hits, Misses: u.Misses, Bytes: u.Bytes, Waits: u.Waits, WaitMS: u.WaitNanos / 1e6, FailOver: u.FailOvers}
+		Hits: u.Hits, Misses: u.Misses, Bytes: u.Bytes, Waits: u.Waits, WaitMS: u.WaitNanos / 1e6, Wait: time.Duration(u.WaitNanos), FailOver: u.FailOvers}
 	switch s.Status {
 	case StatusDeclined:
 		s.Reason = b.verdicts[l].Reason

@@ -44,7 +44,9 @@ func (a *Actor) stage(ctx actor.Context, m Stage) {
 	}
 }
 
-// make runs on the worker. A window whose gate is open already has failed and is left alone: its pass makes it inline.
+// make runs on the worker: it reads the table rows of each token as it becomes known, and makes the planes of all rows when
+// the last is. So what may wait for a disk runs beside the draft, and the projections' weights are walked once a window,
+// as on the stock path. A window whose gate is open already has failed and is left alone: its pass makes it inline.
 func (a *Actor) make(m Stage) {
 	if m.Gate.Ready() {
 		return
@@ -53,10 +55,12 @@ func (a *Actor) make(m Stage) {
 		m.Gate.Open(context.Cause(m.Ticket.Ctx))
 		return
 	}
-	from := m.Window.Rows()
 	m.Window.Push(m.Tokens...)
 	before := a.rows()
-	err := a.Maker.Make(m.Ticket.Ctx, m.Window, from, m.Window.Rows())
+	err := a.Maker.Read(m.Ticket.Ctx, m.Window, m.Window.Rows())
+	if err == nil && m.Last {
+		err = a.Maker.Make(m.Ticket.Ctx, m.Window, 0, m.Window.Rows())
+	}
 	after := a.rows()
 	a.Board.Add(lanes.PLE, lanes.Use{Hits: after.Hits - before.Hits, Misses: after.Misses - before.Misses, Bytes: after.Bytes - before.Bytes})
 	if err != nil {

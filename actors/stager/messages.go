@@ -7,7 +7,7 @@ import (
 )
 
 // Stage hands the stager the next rows of a window. The sender has reset the window and may not touch it any more; the
-// stager pushes Tokens, makes their planes, and with Last opens Gate. Sent by the drafter and, in prefill, the verifier.
+// stager pushes Tokens and reads their table rows; with Last it makes all planes and opens Gate. Sent by the drafter and, in prefill, the verifier.
 type Stage struct {
 	Ticket *round.Ticket
 	Window *ple.Window

@@ -25,6 +25,14 @@ func (d *Device) NewStream() metal.Stream {
 	return &Stream{in: d.Device.NewStream(), meter: d.Meter, parts: d.Parts}
 }
 
+// Book implements metal.Booked, for inner devices that are.
+func (d *Device) Book(bytes int64) error {
+	if b, ok := d.Device.(metal.Booked); ok {
+		return b.Book(bytes)
+	}
+	return nil
+}
+
 // Stream times the ops of another stream.
 type Stream struct {
 	in    metal.Stream

@@ -37,13 +37,13 @@ func (c benchDecode) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, p.Close())
 	}
-	rows, err := c.rowCache()
+	o, err := c.options()
 	if err != nil {
 		return errors.Join(err, p.Close(), inner.Close())
 	}
 	dev := ops.Wrap(inner)
 	dev.Parts = c.Parts
-	b, err := bundle.Open(p, dev, bundle.Options{Context: c.Context, PLECache: rows})
+	b, err := bundle.Open(p, dev, o)
 	if err != nil {
 		return errors.Join(err, dev.Close())
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/flashlane/flashlane/metal"
 	"github.com/flashlane/flashlane/metal/cpu"
 	"github.com/flashlane/flashlane/nano"
+	"github.com/flashlane/flashlane/ple"
 )
 
 // packFlags choose a pack and the device it runs on.
@@ -24,6 +26,9 @@ type packFlags struct {
 	Context int     `help:"Most positions of a request, prompt and answer together; 0 means the pack's max_position_embeddings." default:"0"`
 	Memory  string  `name:"memory-limit" help:"Most memory for weights, caches and snapshots, for instance 8GiB or 512MiB. Default: what the machine or its cgroup has." placeholder:"SIZE"`
 	Ngram   string  `name:"ngram-cache" help:"Most memory for the n-gram row cache; off holds no rows. Default: 1GiB." placeholder:"SIZE"`
+	Place   string  `name:"ngram-placement" help:"Where n-gram rows are read from: memory (copied at load, within --memory-limit), mmap, file, or auto: memory up to 64 MiB, else file." default:"auto"`
+
+	tableFile func(io.ReaderAt) io.ReaderAt // stands before n-gram table files, for measurement
 }
 
 // openPack opens the chosen pack and names it as the model id.
@@ -77,15 +82,28 @@ func (f packFlags) open() (*bundle.Bundle, string, error) {
 	if err != nil {
 		return nil, "", errors.Join(err, p.Close())
 	}
-	rows, err := f.rowCache()
+	o, err := f.options()
 	if err != nil {
 		return nil, "", errors.Join(err, p.Close(), dev.Close())
 	}
-	b, err := bundle.Open(p, dev, bundle.Options{Context: f.Context, PLECache: rows})
+	b, err := bundle.Open(p, dev, o)
 	if err != nil {
 		return nil, "", errors.Join(err, dev.Close())
 	}
 	return b, id, nil
+}
+
+// options are how the pack is loaded.
+func (f packFlags) options() (bundle.Options, error) {
+	rows, err := f.rowCache()
+	if err != nil {
+		return bundle.Options{}, err
+	}
+	place, err := ple.ParsePlacement(f.Place)
+	if err != nil {
+		return bundle.Options{}, fmt.Errorf("--ngram-placement: %w", err)
+	}
+	return bundle.Options{Context: f.Context, PLECache: rows, Placement: place, TableFile: f.tableFile}, nil
 }
 
 // rowCache is the byte limit of the n-gram row cache: 0 is the default, -1 holds no rows.
@@ -110,11 +128,11 @@ func (f packFlags) openModel() (*model.Model, func() error, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close())
 	}
-	rows, err := f.rowCache()
+	o, err := f.options()
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close(), dev.Close())
 	}
-	m, err := model.Load(p, dev, model.Options{Context: f.Context, PLECache: rows})
+	m, err := model.Load(p, dev, model.Options{Context: o.Context, PLECache: o.PLECache, Placement: o.Placement, TableFile: o.TableFile})
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close(), dev.Close())
 	}

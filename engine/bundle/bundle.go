@@ -3,6 +3,7 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/flashlane/flashlane/engine/chat"
 	"github.com/flashlane/flashlane/engine/model"
@@ -11,6 +12,7 @@ import (
 	"github.com/flashlane/flashlane/engine/sample"
 	"github.com/flashlane/flashlane/engine/tokenizer"
 	"github.com/flashlane/flashlane/metal"
+	"github.com/flashlane/flashlane/ple"
 )
 
 // Bundle is a pack that is ready to be served. It is immutable and safe for concurrent use until Close.
@@ -31,6 +33,9 @@ type Bundle struct {
 type Options struct {
 	Context  int   // most positions of a sequence; 0: the pack's own limit
 	PLECache int64 // byte limit of the n-gram row cache; 0: the default
+
+	Placement ple.Placement                 // where n-gram rows are read from
+	TableFile func(io.ReaderAt) io.ReaderAt // as in model.Options
 }
 
 // Open loads a pack on a device. It takes over the pack, and closes it if it fails; the device stays the caller's.
@@ -54,7 +59,7 @@ func (b *Bundle) open(o Options) (err error) {
 	if b.Defaults, err = defaults(b.Pack.Generation); err != nil {
 		return fmt.Errorf("pack %s: generation_config.json: %w", b.Pack.Name, err)
 	}
-	if b.Model, err = model.Load(b.Pack, b.Device, model.Options{Context: o.Context, PLECache: o.PLECache}); err != nil {
+	if b.Model, err = model.Load(b.Pack, b.Device, model.Options{Context: o.Context, PLECache: o.PLECache, Placement: o.Placement, TableFile: o.TableFile}); err != nil {
 		return err
 	}
 	b.Head, err = mtp.Load(b.Pack, b.Model)

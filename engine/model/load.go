@@ -2,12 +2,14 @@ package model
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/flashlane/flashlane/engine/model/block"
 	"github.com/flashlane/flashlane/engine/pack"
 	"github.com/flashlane/flashlane/engine/state"
 	"github.com/flashlane/flashlane/metal"
+	"github.com/flashlane/flashlane/ple"
 	"github.com/flashlane/flashlane/qsa"
 )
 
@@ -18,6 +20,9 @@ const DefaultPLECache = 1 << 30
 type Options struct {
 	Context  int   // most positions of a sequence; 0: the pack's max_position_embeddings
 	PLECache int64 // byte limit of the n-gram row cache; 0: DefaultPLECache, negative: no rows are held
+
+	Placement ple.Placement                 // where n-gram rows are read from
+	TableFile func(io.ReaderAt) io.ReaderAt // if set, stands before the files of n-gram tables: for measurement and tests
 }
 
 // Load brings the trunk of p to dev. Errors name layer and tensor; nothing stays allocated after one. The pack must stay

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flashlane/flashlane/engine/model/block"
 	"github.com/flashlane/flashlane/engine/pack"
+	"github.com/flashlane/flashlane/metal"
 	"github.com/flashlane/flashlane/ple"
 )
 
@@ -16,7 +17,7 @@ func (m *Model) loadPLE(l *block.Loader, i, k int, o Options) {
 		l.Fail(fmt.Errorf("layer %d: %w", i, err))
 		return
 	}
-	cache, err := loadTable(l.Pack, len(cfg.PLELayers), k, o.PLECache)
+	cache, err := loadTable(l, len(cfg.PLELayers), k, o)
 	if err != nil {
 		l.Fail(fmt.Errorf("layer %d: n-gram table: %w", i, err))
 		return
@@ -89,16 +90,24 @@ func unsigned(s []int64) []uint64 {
 	return u
 }
 
-// loadTable opens the k-th of n tables behind its share of the row cache.
-func loadTable(p *pack.Pack, n, k int, limit int64) (*ple.Cache, error) {
-	spec, err := p.NgramTable(k)
+// loadTable opens the k-th of n tables, where o places it, behind its share of the row cache.
+func loadTable(l *block.Loader, n, k int, o Options) (*ple.Cache, error) {
+	spec, err := l.Pack.NgramTable(k)
 	if err != nil {
 		return nil, err
+	}
+	spec, err = spec.Place(o.Placement, func(bytes int64) error { return book(l, bytes) })
+	if err != nil {
+		return nil, err
+	}
+	if o.TableFile != nil {
+		spec = spec.Before(o.TableFile)
 	}
 	t, err := ple.OpenTable(spec)
 	if err != nil {
 		return nil, err
 	}
+	limit := o.PLECache
 	switch {
 	case limit == 0:
 		limit = DefaultPLECache
@@ -106,4 +115,26 @@ func loadTable(p *pack.Pack, n, k int, limit int64) (*ple.Cache, error) {
 		limit = 0
 	}
 	return ple.NewCache(t, limit/int64(n), ple.CacheOptions{})
+}
+
+// booked is what a table in memory counts for on a device whose memory is the host's.
+type booked struct {
+	dev   metal.Booked
+	bytes int64
+}
+
+// Free gives the bytes back.
+func (b booked) Free() { _ = b.dev.Book(-b.bytes) } // giving back does not fail
+
+// book counts host memory against the device's limit if they are one, until the loader frees.
+func book(l *block.Loader, bytes int64) error {
+	dev, ok := l.Device.(metal.Booked)
+	if !ok {
+		return nil
+	}
+	if err := dev.Book(bytes); err != nil {
+		return err
+	}
+	l.Hold(booked{dev, bytes})
+	return nil
 }

@@ -18,7 +18,7 @@ func (c *Config) NgramGeometry() ple.Geometry {
 
 // NgramTable describes the table of the k-th PLE layer (k from 0, as in Config.PLELayers) where it lies: the side-car's
 // planes "ngram.weight|scales|biases" ("ngram.1.weight" for the second layer), HF's shards, or HF's single tensor. It
-// has at least the rows that the hash can ask for. Planes of a mapped file are to be read by position.
+// has at least the rows that the hash can ask for. Where rows are read from is for its Place to settle.
 func (p *Pack) NgramTable(k int) (ple.TableSpec, error) {
 	l := lookup{p: p}
 	spec, err := l.table(k)

@@ -31,16 +31,10 @@ type file struct {
 // data is the tensor's bytes in place.
 func (t *tensor) data() []byte { return t.file.blob.Data[t.begin:t.end:t.end] }
 
-// plane is where the bytes lie, as the n-gram table reads them. A file is read by position rather than through its
-// mapping: a failing disk is then an error of one window and not a fault that ends the process.
+// plane is where the bytes lie, in memory and in their file if there is one: which of them is read is for
+// ple.TableSpec.Place to settle.
 func (t *tensor) plane() ple.Span {
-	s := ple.Span{Off: t.begin, Len: t.end - t.begin}
-	if t.file.blob.Mapped {
-		s.File = t.file.blob.File
-	} else {
-		s.Data = t.data()
-	}
-	return s
+	return ple.Span{Data: t.data(), Mapping: t.file.blob.Mapped, File: t.file.blob.File, Off: t.begin, Len: t.end - t.begin}
 }
 
 // describe names the tensor in errors: file, name as written, shape and type.

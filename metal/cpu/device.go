@@ -12,7 +12,10 @@ import (
 // ErrKernels is returned (wrapped) by New when the kernel set asked for is unknown or this machine cannot run it.
 var ErrKernels = errors.New("cpu: kernel set not available")
 
-var _ metal.Device = (*Device)(nil)
+var (
+	_ metal.Device = (*Device)(nil)
+	_ metal.Booked = (*Device)(nil)
+)
 
 // Device is the host's processor as a metal.Device. It is safe for concurrent use.
 type Device struct {
@@ -107,7 +110,16 @@ func (d *Device) take(bytes int64) error {
 	return nil
 }
 
-// Used is the number of bytes held by buffers and weights.
+// Book implements metal.Booked.
+func (d *Device) Book(bytes int64) error {
+	if bytes < 0 {
+		d.used.Add(bytes)
+		return nil
+	}
+	return d.take(bytes)
+}
+
+// Used is the number of bytes held by buffers and weights, and booked.
 func (d *Device) Used() int64 { return d.used.Load() }
 
 // NewStream returns an op queue; ops run at once.
