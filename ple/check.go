@@ -50,7 +50,7 @@ type Bound struct {
 	Shards     int    `json:"shards"`
 	RowBytes   int    `json:"row_bytes"`
 	PlaneBytes [3]int `json:"plane_bytes"` // weight, scales, biases
-	Placement  string `json:"placement"` // where rows are read from
+	Placement  string `json:"placement"`   // where rows are read from
 	CacheRows  int    `json:"cache_rows"`
 	CacheLimit int64  `json:"cache_limit_bytes"`
 }
