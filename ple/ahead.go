@@ -26,7 +26,7 @@ func aheads(shards []Shard) [][3]Ahead {
 			if p.empty() {
 				continue
 			}
-			if p.Mapped() {
+			if p.File == nil || p.Mapped() && !p.Mapping {
 				return nil
 			}
 			if !reflect.TypeOf(p.File).Comparable() {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Cache is an LRU of exact rows over one table, shared by every request of a model. Its methods are safe for concurrent
@@ -34,6 +35,9 @@ type CacheOptions struct {
 	// Rows in mapped memory are always read inline: handing warm rows to other goroutines costs far more than
 	// copying them. 0 means DefaultReaders.
 	Readers int
+	// SlowRow is how long a row from a mapped file may take before it is thought to have come from disk. 0 means
+	// DefaultSlowRow.
+	SlowRow time.Duration
 }
 
 // Defaults of CacheOptions, and how many missing rows a reader goroutine must have to be worth its start.
@@ -41,6 +45,8 @@ const (
 	DefaultBulk    = 1024
 	DefaultReaders = 8
 	rowsPerReader  = 8
+	// Minor faults in all three planes of a row take a few microseconds, a fast disk twice as long as this.
+	DefaultSlowRow = 10 * time.Microsecond
 )
 
 // Stats are a cache's counters since it was made, in rows unless said otherwise.
@@ -71,14 +77,17 @@ func NewCache(t *Table, limit int64, o CacheOptions) (*Cache, error) {
 	if limit < 0 {
 		return nil, fmt.Errorf("ple: cache limit: got %d bytes, want 0 or more", limit)
 	}
-	if o.Bulk < 0 || o.Readers < 0 {
-		return nil, fmt.Errorf("ple: cache options: got bulk %d, readers %d, want 0 (default) or more", o.Bulk, o.Readers)
+	if o.Bulk < 0 || o.Readers < 0 || o.SlowRow < 0 {
+		return nil, fmt.Errorf("ple: cache options: got bulk %d, readers %d, slow row %v, want 0 (default) or more", o.Bulk, o.Readers, o.SlowRow)
 	}
 	if o.Bulk == 0 {
 		o.Bulk = DefaultBulk
 	}
 	if o.Readers == 0 {
 		o.Readers = DefaultReaders
+	}
+	if o.SlowRow == 0 {
+		o.SlowRow = DefaultSlowRow
 	}
 	rows := min(limit/int64(t.RowBytes()+rowOverhead), t.Rows(), math.MaxInt32-1)
 	return &Cache{table: t, opts: o, limit: limit, lru: newLRU(t.RowBytes(), int(rows))}, nil

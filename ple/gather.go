@@ -12,10 +12,10 @@ import (
 
 // Scratch is the working memory of gathers, for one goroutine at a time. The zero value is ready.
 type Scratch struct {
-	slots []slot   // one per id, ascending
-	rows  []wanted // one per unique id, ascending
-	miss  []int32  // indexes into rows
-	cold  []cold   // what of them must come from disk
+	slots []slot     // one per id, ascending
+	rows  []wanted   // one per unique id, ascending
+	miss  []int32    // indexes into rows
+	cold  []coldPart // what of them must come from disk
 }
 
 // slot is one id and its place in the result, packed so that plain integers sort by id, then by place.
@@ -61,7 +61,7 @@ func (c *Cache) Direct(ctx context.Context, s *Scratch, dst []byte, ids []int64)
 		return err
 	}
 	c.stats.direct.Add(int64(len(ids)))
-	if c.table.mapped {
+	if c.table.mapped && !c.table.faults {
 		// Sorting costs more than copying a row twice.
 		return c.readMapped(ctx, dst, ids)
 	}
@@ -181,9 +181,6 @@ func (c *Cache) readMapped(ctx context.Context, dst []byte, ids []int64) error {
 			return c.fail(err)
 		}
 	}
-	if err := c.table.intact(); err != nil {
-		return c.fail(err)
-	}
 	c.stats.bytes.Add(int64(len(dst)))
 	return nil
 }
@@ -202,18 +199,23 @@ func (c *Cache) read(ctx context.Context, s *Scratch, dst []byte) error {
 	return nil
 }
 
-// readMissing picks the way: ahead where the file can tell what is cold, inline for few rows and for memory, and else
-// over a few goroutines.
+// readMissing picks the way: memory and few rows inline; a mapping as long as its rows are warm; a file that can tell cold
+// rows ahead; any other file over a few goroutines.
 func (c *Cache) readMissing(ctx context.Context, s *Scratch, dst []byte) error {
-	if c.table.ahead != nil && !c.table.blind.Load() {
-		err := c.readAhead(ctx, s, dst)
+	t := c.table
+	if t.ahead != nil && !t.blind.Load() {
+		read := c.readAhead
+		if t.faults {
+			read = c.readMapping
+		}
+		err := read(ctx, s, s.miss, dst)
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
-		c.table.blind.Store(true)
+		t.blind.Store(true)
 	}
 	readers := min(c.opts.Readers, len(s.miss)/rowsPerReader)
-	if !c.table.mapped && readers > 1 {
+	if !t.mapped && readers > 1 {
 		return c.readWide(ctx, s, dst, readers)
 	}
 	for _, i := range s.miss {

@@ -16,10 +16,10 @@ type Placement uint8
 
 // The placements.
 const (
-	Auto   Placement = iota // memory for small tables and those that are there anyway, else file (docs/adr/0011)
+	Auto   Placement = iota // memory for small tables and those that are there anyway, else mmap (docs/adr/0011)
 	Memory                  // all rows in memory: copied at load, or read where they are embedded
-	Mmap                    // in place through the mapping of the file, page by page as they are asked for
-	File                    // positional reads, many at once
+	Mmap                    // warm rows through the mapping of the file, cold ones by position
+	File                    // all rows by position
 )
 
 var placementNames = []string{"auto", "memory", "mmap", "file"}
@@ -53,7 +53,7 @@ func (s *TableSpec) Bytes() (n int64) {
 }
 
 // Place settles where the rows of a valid spec are read from and returns the spec of just that. book is asked for the
-// bytes of rows that are copied into memory, before anything is allocated; what it refuses, Auto reads from the file.
+// bytes of rows that are copied into memory, before anything is allocated; what it refuses, Auto reads in place.
 // Errors: ErrPlacement if the pack has no such place; what book says; ErrRead if copying fails.
 func (s TableSpec) Place(p Placement, book func(bytes int64) error) (TableSpec, error) {
 	inFile, mapping, inMemory := true, true, true
@@ -78,10 +78,10 @@ func (s TableSpec) Place(p Placement, book func(bytes int64) error) (TableSpec, 
 				return s.each(Memory, copied)
 			}
 		}
-		if inFile {
-			return s.each(File, byPosition)
+		if mapping {
+			return s.each(Mmap, inPlace)
 		}
-		return s.each(Mmap, inPlace)
+		return s.each(File, byPosition)
 	case Memory:
 		if inMemory {
 			return s.each(Memory, inPlace)

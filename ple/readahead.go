@@ -3,55 +3,95 @@ package ple
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // aheadRows is how many rows may be asked for before they are waited for. Their pages (three for a quantised row) must
 // outlive the wait, and a disk is busy with far fewer.
 const aheadRows = 1024
 
-// cold is the part of a missing row, in one plane, that was not in memory.
-type cold struct {
-	miss  int32 // index into Scratch.rows
+// coldPart is the part of a missing row, in one plane, that was not in memory.
+type coldPart struct {
+	row   int32 // index into Scratch.rows
 	plane int8
 }
 
-// readAhead reads the missing rows on this goroutine with all cold parts under way at once. It walks plane by plane, rows
-// ascending, so that offsets only grow: parts in memory are copied, the others asked for, and then these are waited for.
-func (c *Cache) readAhead(ctx context.Context, s *Scratch, dst []byte) error {
-	for from := 0; from < len(s.miss); from += aheadRows {
+// probeRows are asked about one by one after a slow row, before the mapping is given up: something else may have been slow.
+const probeRows = 4
+
+// readMapping copies rows from the mapping while they are warm, which is by far the cheapest. A row on disk would wait in a
+// fault, one at a time and on a processor of the scheduler's; so the first that was slow has the rest read ahead.
+func (c *Cache) readMapping(ctx context.Context, s *Scratch, miss []int32, dst []byte) error {
+	last := time.Now()
+	for i := 0; i < len(miss); {
+		if err := c.readRow(ctx, &s.rows[miss[i]], dst); err != nil {
+			return err
+		}
+		i++
+		now := time.Now()
+		slow := now.Sub(last) > c.opts.SlowRow
+		if last = now; !slow {
+			continue
+		}
+		probe := miss[i:min(i+probeRows, len(miss))]
+		cold, err := c.ask(s, probe, dst)
+		if err != nil {
+			return err
+		}
+		if cold > 0 {
+			return c.readAhead(ctx, s, miss[i:], dst)
+		}
+		i += len(probe)
+		last = time.Now()
+	}
+	return nil
+}
+
+// readAhead reads missing rows on this goroutine with all cold parts under way at once.
+func (c *Cache) readAhead(ctx context.Context, s *Scratch, miss []int32, dst []byte) error {
+	for from := 0; from < len(miss); from += aheadRows {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		part := s.miss[from:min(from+aheadRows, len(s.miss))]
-		s.cold = s.cold[:0]
-		for plane, n := range c.table.PlaneBytes() {
-			if n == 0 {
-				continue
-			}
-			for _, i := range part {
-				f, off, to := c.table.part(c.record(dst, s.rows[i].at), s.rows[i].id, plane)
-				ok, err := f.ReadNow(to, off)
-				if err != nil {
-					return err
-				}
-				if !ok {
-					f.Fetch(off, n)
-					s.cold = append(s.cold, cold{miss: i, plane: int8(plane)})
-				}
-			}
+		cold, err := c.ask(s, miss[from:min(from+aheadRows, len(miss))], dst)
+		if err != nil {
+			return err
 		}
-		c.stats.cold.Add(int64(len(s.cold)))
+		c.stats.cold.Add(int64(cold))
 		for _, x := range s.cold {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			w := &s.rows[x.miss]
+			w := &s.rows[x.row]
 			if err := c.table.readPart(c.record(dst, w.at), w.id, int(x.plane)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// ask walks plane by plane, rows ascending, so that offsets only grow: parts in memory are copied, the others are asked for
+// and listed in s.cold.
+func (c *Cache) ask(s *Scratch, miss []int32, dst []byte) (cold int, err error) {
+	s.cold = s.cold[:0]
+	for plane, n := range c.table.PlaneBytes() {
+		if n == 0 {
+			continue
+		}
+		for _, i := range miss {
+			f, off, to := c.table.part(c.record(dst, s.rows[i].at), s.rows[i].id, plane)
+			ok, err := f.ReadNow(to, off)
+			if err != nil {
+				return 0, err
+			}
+			if !ok {
+				f.Fetch(off, n)
+				s.cold = append(s.cold, coldPart{row: i, plane: int8(plane)})
+			}
+		}
+	}
+	return len(s.cold), nil
 }
 
 // part is where the part of a row in one plane is read from, and its place in the row's record. The row is in range.

@@ -26,7 +26,7 @@ type packFlags struct {
 	Context int     `help:"Most positions of a request, prompt and answer together; 0 means the pack's max_position_embeddings." default:"0"`
 	Memory  string  `name:"memory-limit" help:"Most memory for weights, caches and snapshots, for instance 8GiB or 512MiB. Default: what the machine or its cgroup has." placeholder:"SIZE"`
 	Ngram   string  `name:"ngram-cache" help:"Most memory for the n-gram row cache; off holds no rows. Default: 1GiB." placeholder:"SIZE"`
-	Place   string  `name:"ngram-placement" help:"Where n-gram rows are read from: memory (copied at load, within --memory-limit), mmap, file, or auto: memory up to 64 MiB, else file." default:"auto"`
+	Place   string  `name:"ngram-placement" help:"Where n-gram rows are read from: memory (copied at load, within --memory-limit), mmap, file, or auto: memory up to 64 MiB, else mmap." default:"auto"`
 
 	tableFile func(io.ReaderAt) io.ReaderAt // stands before n-gram table files, for measurement
 }
