@@ -19,8 +19,8 @@ const (
 	I64  DType = "I64"
 )
 
-// size is the bytes of one element, 0 for an unknown type.
-func (d DType) size() int64 {
+// Size is the bytes of one element, 0 for an unknown type.
+func (d DType) Size() int64 {
 	switch d {
 	case "BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0":
 		return 1
@@ -37,8 +37,8 @@ func (d DType) size() int64 {
 // float reports whether the type is one of the three float types a plain weight may have.
 func (d DType) float() bool { return d == F32 || d == F16 || d == BF16 }
 
-// decode widens little-endian elements of a float type to f32; len(src) must be len(dst) elements.
-func decode(dst []float32, src []byte, d DType) {
+// Decode widens little-endian elements of a float type (F32, F16, BF16) to f32; src must have len(dst) elements.
+func Decode(dst []float32, src []byte, d DType) {
 	switch d {
 	case F32:
 		for i := range dst {
@@ -53,7 +53,7 @@ func decode(dst []float32, src []byte, d DType) {
 			dst[i] = halfToFloat(binary.LittleEndian.Uint16(src[2*i:]))
 		}
 	default:
-		panic("pack: decode of " + string(d))
+		panic("pack: Decode of " + string(d))
 	}
 }
 
@@ -72,8 +72,8 @@ func halfToFloat(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// roundBF16 rounds to the nearest bf16, ties to even. NaN stays NaN.
-func roundBF16(f float32) uint16 {
+// RoundBF16 rounds to the nearest bf16, ties to even. NaN stays NaN.
+func RoundBF16(f float32) uint16 {
 	b := math.Float32bits(f)
 	if f != f {
 		return uint16(b>>16) | 0x40

@@ -120,8 +120,8 @@ func (l *lookup) fused(prefix string) (gate, up, down metal.WeightSpec, err erro
 	pairs, downs := split(e, both.data(), nil, nil), split(e, dn.data(), nil, nil)
 	for x := range pairs {
 		if transposed {
-			pairs[x].Data = transpose(pairs[x].Data, h, 2*i, int(both.dtype.size()))
-			downs[x].Data = transpose(downs[x].Data, i, h, int(dn.dtype.size()))
+			pairs[x].Data = transpose(pairs[x].Data, h, 2*i, int(both.dtype.Size()))
+			downs[x].Data = transpose(downs[x].Data, i, h, int(dn.dtype.Size()))
 		}
 		half := len(pairs[x].Data) / 2 // rows 0..I-1 are the gate, the rest up
 		gate.Parts = append(gate.Parts, metal.Part{Data: pairs[x].Data[:half:half]})

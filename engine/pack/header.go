@@ -199,7 +199,7 @@ func (p *headerParser) place(s *span, begin, end int64) error {
 		return corrupt("tensor %q: data_offsets: got %d..%d, want an ascending range inside the file's %d bytes of data", s.name, begin, end, room)
 	}
 	s.begin, s.end = p.data+begin, p.data+end
-	size := s.dtype.size()
+	size := s.dtype.Size()
 	want := uint64(max(size, 1))
 	for _, d := range s.shape {
 		hi, lo := bits.Mul64(want, uint64(d))

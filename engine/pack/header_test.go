@@ -105,7 +105,7 @@ func FuzzHeader(f *testing.F) {
 			if s.begin < last || s.end < s.begin || s.end > int64(len(file)) || s.begin < 8+int64(len(h.raw)) {
 				t.Fatalf("tensor %q: got bytes %d..%d of a file of %d, after %d", s.name, s.begin, s.end, len(file), last)
 			}
-			if size := s.dtype.size(); size > 0 && s.elements()*size != s.end-s.begin {
+			if size := s.dtype.Size(); size > 0 && s.elements()*size != s.end-s.begin {
 				t.Fatalf("tensor %q: got %d bytes for %v %s", s.name, s.end-s.begin, s.shape, s.dtype)
 			}
 			last = s.end

@@ -23,9 +23,9 @@ type TensorInfo struct {
 // Tensors lists every tensor of the pack by file and name, with what it is used for. An entry that is unused is either not
 // of the text model or not in a shape the engine takes.
 func (p *Pack) Tensors() []TensorInfo {
-	trunk := manifest{l: lookup{p: p, dry: true, used: map[*tensor]bool{}}}
+	trunk := checklist{l: lookup{p: p, dry: true, used: map[*tensor]bool{}}}
 	trunk.trunk()
-	head := manifest{l: lookup{p: p, dry: true, used: map[*tensor]bool{}}}
+	head := checklist{l: lookup{p: p, dry: true, used: map[*tensor]bool{}}}
 	if p.noHead == "" {
 		head.head()
 	}

@@ -155,10 +155,10 @@ func (l *lookup) bf16(t *tensor) ([]byte, error) {
 		return nil, nil
 	}
 	wide := make([]float32, t.elements())
-	decode(wide, t.data(), t.dtype)
+	Decode(wide, t.data(), t.dtype)
 	out := make([]byte, 2*len(wide))
 	for i, v := range wide {
-		binary.LittleEndian.PutUint16(out[2*i:], roundBF16(v))
+		binary.LittleEndian.PutUint16(out[2*i:], RoundBF16(v))
 	}
 	return out, nil
 }

@@ -67,7 +67,7 @@ func (t *tensor) floats() ([]float32, error) {
 		return nil, unsupported("%s, want F32, F16 or BF16", t.describe())
 	}
 	out := make([]float32, t.elements())
-	decode(out, t.data(), t.dtype)
+	Decode(out, t.data(), t.dtype)
 	for i, v := range out {
 		if v-v != 0 {
 			return nil, corrupt("%s with %v at element %d, want finite numbers", t.describe(), v, i)

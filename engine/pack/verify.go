@@ -13,7 +13,7 @@ const maxListed = 20
 // The error lists what is wrong, the first twenty in full; it wraps the sentinels of all of them. A head that does not fit
 // is not an error: see HasMTP.
 func (p *Pack) Verify() error {
-	m := manifest{l: lookup{p: p, dry: true}}
+	m := checklist{l: lookup{p: p, dry: true}}
 	m.trunk()
 	errs := m.errs
 	if len(errs) == 0 {
@@ -45,7 +45,7 @@ func (p *Pack) checkHead() string {
 	if p.hints.mtpMisfit != "" {
 		return p.hints.mtpMisfit
 	}
-	m := manifest{l: lookup{p: p, dry: true}}
+	m := checklist{l: lookup{p: p, dry: true}}
 	m.head()
 	if len(m.errs) == 0 {
 		return ""
