@@ -26,6 +26,9 @@ type file struct {
 	fd uintptr
 }
 
+// Unwrap is the file itself.
+func (f *file) Unwrap() io.ReaderAt { return f.File }
+
 // ReadNow implements Ahead by preadv2(2) with RWF_NOWAIT, which fails with EAGAIN rather than start a read. Whatever else
 // goes wrong is for the read that waits to say.
 func (f *file) ReadNow(p []byte, off int64) (bool, error) {

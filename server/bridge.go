@@ -99,7 +99,7 @@ func (b *bridge) Lanes() []Lane {
 
 func laneOf(s lanes.State) Lane {
 	return Lane{Name: s.Name, Enabled: s.Enabled, Status: s.Status, Reason: s.Reason, Windows: uint64(s.Windows), Hits: uint64(s.Hits),
-		Misses: uint64(s.Misses), Bytes: uint64(s.Bytes), Waits: uint64(s.Waits), FailOver: uint64(s.FailOver), Switches: uint64(s.Switches)}
+		Misses: uint64(s.Misses), Bytes: uint64(s.Bytes), Waits: uint64(s.Waits), FailOver: uint64(s.FailOver), Switches: uint64(s.Switches), WaitMS: float64(s.Wait.Nanoseconds()) / 1e6}
 }
 
 func (b *bridge) SetLane(ctx context.Context, name string, on bool) (Lane, error) {

@@ -114,6 +114,8 @@ type Lane struct {
 	Waits    uint64 `json:"waits"`
 	FailOver uint64 `json:"fail_over"`
 	Switches uint64 `json:"switches"`
+
+	WaitMS float64 `json:"wait_ms"` // passes waited so long for the lane
 }
 
 // Event is one line of /v1/events.

@@ -212,6 +212,34 @@ func TestLaneArms(t *testing.T) {
 	}
 }
 
+// TestColdWindows: what is to make windows cold runs before each, warm-ups and repeats too, and a window that read nothing
+// from disk does not count.
+func TestColdWindows(t *testing.T) {
+	s := &fake.Server{Cold: 3}
+	sp, before := spec(t), 0
+	sp.Cold, sp.Before = true, func() error { before++; return nil }
+	r, err := abba.Measure(ctx, connect(t, s), sp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before != 14 { // a warm-up and six windows for each of two seeds
+		t.Errorf("pages were dropped %d times, want 14", before)
+	}
+	for _, w := range r.Windows {
+		if w.Cold != 3 {
+			t.Errorf("cold reads: got %d, want 3", w.Cold)
+		}
+	}
+	if _, err := abba.Measure(ctx, connect(t, &fake.Server{}), sp); !errors.Is(err, abba.ErrGuard) || !strings.Contains(err.Error(), "no row came from disk") {
+		t.Errorf("warm windows: got %v", err)
+	}
+	broken := errors.New("cannot drop pages")
+	sp.Before = func() error { return broken }
+	if _, err := abba.Measure(ctx, connect(t, s), sp); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestSpecIsChecked(t *testing.T) {
 	c := connect(t, &fake.Server{})
 	for name, change := range map[string]func(*abba.Spec){

@@ -19,6 +19,8 @@ func (r *Result) Markdown(title string, setup report.Setup) string {
 	}
 	b.WriteString("\n## Windows\n\n" + r.windows().String())
 	b.WriteString("\nPrefill is prompt tokens over the server's prefill time; decode, TTFT and wall are the client's. CPU is the processor time of the server's process; others is the share of the machine that went elsewhere, and windows in which that was too much were measured again, whatever they gave.\n")
+	b.WriteString("\n## Rows\n\n" + r.rows().String())
+	b.WriteString("\nRead is the time that gathers of n-gram rows took: in the passes on the stock path, beside them with the lane. Waits are the passes' for planes and for banks. Cold reads waited for a disk; a quantised row is three reads.\n")
 	if r.Disturbed > 0 {
 		fmt.Fprintf(b, "\n**%d of %d windows stayed disturbed**: others took more than %.0f %% of the machine in every try.\n", r.Disturbed, len(r.Windows), 100*r.Quiet)
 	}
@@ -50,6 +52,16 @@ func (r *Result) windows() *report.Table {
 	for _, w := range r.Windows {
 		t.Row(fmt.Sprint(w.Seed), w.Arm, fmt.Sprintf("%.0f", w.Prefill), fmt.Sprintf("%.1f", w.Decode), fmt.Sprintf("%.1f", w.TTFT), fmt.Sprintf("%.0f", w.Wall),
 			fmt.Sprintf("%.2f", w.CPU), others(w.Others), fmt.Sprint(w.Tries), fmt.Sprintf("%.0f", float64(w.Peak)/(1<<20)), fmt.Sprintf("%d (%s)", w.Tokens, w.Finish), fmt.Sprint(w.Rounds))
+	}
+	return t
+}
+
+// rows tells what reading n-gram rows took, and what of that passes waited for.
+func (r *Result) rows() *report.Table {
+	t := &report.Table{Head: []string{"seed", "arm", "cold reads", "read ms", "waits for planes", "ms", "waits for banks", "ms"}}
+	for _, w := range r.Windows {
+		p, q := w.Work["ple_cached_aux"], w.Work["qsa_pooled_rowsel"]
+		t.Row(fmt.Sprint(w.Seed), w.Arm, fmt.Sprint(w.Cold), fmt.Sprintf("%.1f", w.Read), fmt.Sprint(p.Waits), fmt.Sprintf("%.1f", p.WaitMS), fmt.Sprint(q.Waits), fmt.Sprintf("%.1f", q.WaitMS))
 	}
 	return t
 }

@@ -32,6 +32,7 @@ type Result struct {
 	Order      []string     `json:"order"`
 	Quiet      float64      `json:"quiet"`     // share of the machine that others may take; 0: any
 	Disturbed  int          `json:"disturbed"` // windows in which they took more, in spite of all tries
+	Cold       bool         `json:"cold"`      // rows had to come from disk
 	Windows    []Window     `json:"windows"`
 	Comparison []Comparison `json:"comparison"`
 	Digests    string       `json:"digests"` // "equal", or what is wrong with them
@@ -63,7 +64,7 @@ type SeedVersus struct {
 
 // Result compares every arm with the controls. wrong is what Measure said of the digests.
 func (r *Run) Result(wrong error) (*Result, error) {
-	out := &Result{Prompt: r.Prompt, Output: r.Output, Device: r.Health.DeviceKind, Model: r.Health.Model, Windows: r.Windows, Quiet: r.Quiet, Digests: "equal"}
+	out := &Result{Prompt: r.Prompt, Output: r.Output, Device: r.Health.DeviceKind, Model: r.Health.Model, Windows: r.Windows, Quiet: r.Quiet, Cold: r.Cold, Digests: "equal"}
 	for _, w := range r.Windows {
 		if r.Quiet > 0 && w.Others > r.Quiet {
 			out.Disturbed++

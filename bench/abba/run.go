@@ -32,7 +32,8 @@ type Spec struct {
 	Patience time.Duration // how long to wait, before each try, for the machine to be that quiet
 	Ask      client.Ask
 	Differ   bool              // digests may differ between arms, because the setting is one that changes the text
-	Before   func()            // called before each window, for instance to collect garbage
+	Cold     bool              // windows must read n-gram rows from disk
+	Before   func() error      // called before each window, for instance to collect garbage
 	Log      func(line string) // told of progress
 }
 
@@ -49,6 +50,7 @@ type Run struct {
 	Prompt  int
 	Output  int
 	Quiet   float64
+	Cold    bool
 	Windows []Window
 	Health  client.Health // of the server, at the start
 }
@@ -64,7 +66,7 @@ func Measure(ctx context.Context, c *client.Client, s Spec) (*Run, error) {
 	if s.Log == nil {
 		s.Log = func(string) {}
 	}
-	r := &Run{Arms: s.Arms, Order: s.Order, Prompt: s.Prompt, Output: s.Output, Quiet: s.Quiet}
+	r := &Run{Arms: s.Arms, Order: s.Order, Prompt: s.Prompt, Output: s.Output, Quiet: s.Quiet, Cold: s.Cold}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -105,9 +107,6 @@ func (s *Spec) window(ctx context.Context, c *client.Client, r *Run, asks []ask,
 			warm = s.Warm
 		}
 		for round := range warm + 1 {
-			if s.Before != nil {
-				s.Before()
-			}
 			w, err := s.quietly(ctx, c, arm, asks, round == warm)
 			if err != nil {
 				return err
@@ -131,9 +130,17 @@ func (s *Spec) quietly(ctx context.Context, c *client.Client, arm *Arm, asks []a
 				return nil, err
 			}
 		}
+		if s.Before != nil {
+			if err := s.Before(); err != nil {
+				return nil, err
+			}
+		}
 		w, err := measure(ctx, c, arm, asks)
 		if err != nil {
 			return nil, err
+		}
+		if s.Cold && w.Cold == 0 {
+			return nil, fmt.Errorf("%w: arm %s: no row came from disk: is the row cache larger than what the prompts ask for, or the table in memory?", ErrGuard, arm.Name)
 		}
 		w.Tries = try
 		if !counts || s.Quiet <= 0 || w.Others <= s.Quiet || try > s.Retries {

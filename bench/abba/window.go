@@ -34,6 +34,8 @@ type Window struct {
 	Think   int     `json:"reasoning_tokens"`
 	Rounds  int     `json:"rounds"`
 	Finish  string  `json:"finish"`
+	Read    float64 `json:"row_read_ms"`    // time that gathers of n-gram rows took, beside the passes or in them
+	Cold    int64   `json:"cold_row_reads"` // reads that had to wait for a disk, up to three a row
 
 	TokensSHA    string `json:"tokens_sha256"`
 	ReasoningSHA string `json:"reasoning_sha256"` // "" of an empty text
@@ -49,6 +51,8 @@ type LaneWork struct {
 	Misses  int64 `json:"misses"`
 	Bytes   int64 `json:"bytes"`
 	Waits   int64 `json:"waits"`
+
+	WaitMS float64 `json:"wait_ms"` // passes waited so long for the lane
 }
 
 // measure runs one guarded window of one or more requests.
@@ -93,6 +97,7 @@ func measure(ctx context.Context, c *client.Client, arm *Arm, asks []ask) (*Wind
 		return nil, err
 	}
 	w.CPU = after.cpu - before.cpu
+	w.Read, w.Cold = (after.read-before.read)*1e3, int64(after.cold-before.cold)
 	w.Others = busy.Others(before.machine, w.CPU)
 	return w, engaged(arm, w, before, after)
 }
@@ -180,6 +185,8 @@ type scene struct {
 	restarts int
 	cpu      float64
 	reused   float64 // tokens that snapshots of the prefix cache stood for
+	read     float64 // s, of gathers of n-gram rows
+	cold     float64 // reads of n-gram rows from disk
 	machine  busy.Moment
 }
 
@@ -194,9 +201,14 @@ func look(ctx context.Context, c *client.Client) (s scene, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.reused, _, err = c.Metric(ctx, "flashlane_prefix_tokens_total")
+	for name, v := range map[string]*float64{"flashlane_prefix_tokens_total": &s.reused, "flashlane_rows_read_seconds_total": &s.read,
+		"flashlane_rows_cold_reads_total": &s.cold} {
+		if *v, _, err = c.Metric(ctx, name); err != nil {
+			return s, err
+		}
+	}
 	s.machine = busy.Now()
-	return s, err
+	return s, nil
 }
 
 // engaged checks that the lanes did what the arm says.
@@ -210,7 +222,7 @@ func engaged(arm *Arm, w *Window, before, after scene) error {
 	w.Work = map[string]LaneWork{}
 	for name, l := range after.lanes {
 		b := before.lanes[name]
-		work := LaneWork{l.Windows - b.Windows, l.Hits - b.Hits, l.Misses - b.Misses, l.Bytes - b.Bytes, l.Waits - b.Waits}
+		work := LaneWork{l.Windows - b.Windows, l.Hits - b.Hits, l.Misses - b.Misses, l.Bytes - b.Bytes, l.Waits - b.Waits, l.WaitMS - b.WaitMS}
 		w.Work[name] = work
 		want, ours := arm.Lanes[name]
 		switch {

@@ -87,6 +87,8 @@ type Lane struct {
 	Bytes    int64  `json:"bytes"`
 	Waits    int64  `json:"waits"`
 	FailOver int64  `json:"fail_over"`
+
+	WaitMS float64 `json:"wait_ms"` // of passes, for the lane
 }
 
 // Lanes lists them by name.

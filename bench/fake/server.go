@@ -24,6 +24,7 @@ type Server struct {
 
 	Cached     int             // cached_tokens of every answer
 	Secret     int             // tokens from the cache that only /metrics tells of, per answer
+	Cold       int             // rows that came from disk, per answer
 	Extra      int             // tokens that prompts have beyond what count_tokens says
 	Busy       int             // so many first requests get 429
 	Break      int             // streams break off after so many tokens; 0: they do not
@@ -57,7 +58,7 @@ func (s *Server) Start(t testing.TB) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", s.health)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, "# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total %v\nx_total{a=\"1\"} 1\nx_total{a=\"2\"} 2\nx_total_more 9\nflashlane_prefix_tokens_total %d\n", time.Now().UnixNano()%1e15, s.reused())
+		fmt.Fprintf(w, "# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total %v\nx_total{a=\"1\"} 1\nx_total{a=\"2\"} 2\nx_total_more 9\nflashlane_prefix_tokens_total %d\nflashlane_rows_cold_reads_total %d\n", time.Now().UnixNano()%1e15, s.reused(), s.coldReads())
 	})
 	mux.HandleFunc("GET /v1/lanes", s.lanes)
 	mux.HandleFunc("PUT /v1/lanes/{lane}", s.setLane)
@@ -78,6 +79,12 @@ func (s *Server) reused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked * (s.Cached + s.Secret)
+}
+
+func (s *Server) coldReads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked * s.Cold
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {

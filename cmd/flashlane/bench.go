@@ -12,6 +12,7 @@ import (
 
 	"github.com/flashlane/flashlane/bench/client"
 	"github.com/flashlane/flashlane/bench/report"
+	"github.com/flashlane/flashlane/ple"
 	"github.com/flashlane/flashlane/server"
 )
 
@@ -65,6 +66,7 @@ type target struct {
 	depth  int     // drafts per round that requests ask for
 	stops  []int32 // ids that end an answer, of our own server
 	leave  func() error
+	tables []*ple.Table // n-gram tables of our own server
 }
 
 // open starts a server as serve does, on a free loopback port, or connects to the one at --url.
@@ -109,10 +111,14 @@ func (f benchFlags) reach(connections int) (*target, error) {
 	if err != nil {
 		return nil, errors.Join(err, stop(), h.close())
 	}
-	return &target{client: c, ours: true, depth: h.model.Depth, stops: h.bundle.StopIDs, leave: func() error {
+	t := &target{client: c, ours: true, depth: h.model.Depth, stops: h.bundle.StopIDs, leave: func() error {
 		c.Close()
 		return errors.Join(stop(), h.close())
-	}}, nil
+	}}
+	for _, l := range h.bundle.Model.PLE {
+		t.tables = append(t.tables, l.Cache.Table())
+	}
+	return t, nil
 }
 
 // listen serves the house on a free loopback port until stop is called.
@@ -158,7 +164,8 @@ func (f benchFlags) sampling(t *target) string {
 }
 
 // settle makes windows alike: what one left on the heap is not the next one's to collect.
-func settle() {
+func settle() error {
 	runtime.GC()
 	time.Sleep(20 * time.Millisecond) // freed pages go back, workers park
+	return nil
 }

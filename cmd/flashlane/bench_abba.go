@@ -63,6 +63,7 @@ func (f turnFlags) finish(title string, setup report.Setup, run *abba.Run, err e
 
 type benchABBA struct {
 	turnFlags
+	coldFlags
 	Lanes    []string `help:"Lanes to measure. Control has all of them off, a the first one on, b all of them." default:"ple_cached_aux,qsa_pooled_rowsel"`
 	A        []string `name:"a" help:"Lanes that are on in arm a instead." placeholder:"LANE,..."`
 	B        []string `name:"b" help:"Lanes that are on in arm b instead." placeholder:"LANE,..."`
@@ -72,8 +73,14 @@ type benchABBA struct {
 // Run measures control, a, b, b, a, control for every seed.
 func (c benchABBA) Run(ctx context.Context) error {
 	c.prepare()
+	if err := c.check(&c.benchFlags); err != nil {
+		return err
+	}
 	setup := c.setup()
 	if c.PLEModes {
+		if c.Cold {
+			return errors.New("--cold measures lanes: it does not go with --ple-modes")
+		}
 		return c.modes(ctx, setup)
 	}
 	arms, err := abba.LaneArms(c.Lanes, c.A, c.B)
@@ -88,7 +95,13 @@ func (c benchABBA) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, t.leave())
 	}
-	run, err := abba.Measure(ctx, t.client, c.spec(t, arms))
+	spec := c.spec(t, arms)
+	spec.Cold, spec.Before = c.Cold, c.before(t)
+	stop := c.keepCold(t)
+	run, err := abba.Measure(ctx, t.client, spec)
+	if failed := stop(); failed != nil {
+		return errors.Join(err, failed, t.leave())
+	}
 	if !t.ours { // leave the server as it was
 		for _, l := range c.Lanes {
 			err = errors.Join(err, t.client.SetLane(context.WithoutCancel(ctx), l, before[l].Enabled))
@@ -97,7 +110,18 @@ func (c benchABBA) Run(ctx context.Context) error {
 	if left := t.leave(); left != nil {
 		return errors.Join(err, left)
 	}
-	return c.finish("Lanes by turns: "+strings.Join(c.Lanes, ", "), setup, run, err)
+	return c.finish(c.title(), setup, run, err)
+}
+
+func (c benchABBA) title() string {
+	s := "Lanes by turns: " + strings.Join(c.Lanes, ", ")
+	if c.Cold {
+		s += ", n-gram rows cold"
+	}
+	if c.Delay > 0 {
+		s += fmt.Sprintf(", on a disk of %.0f reads a second (simulated)", 1/c.Delay.Seconds())
+	}
+	return s
 }
 
 // modes has a fresh server for every window, since the mode is fixed when a house is built.
