@@ -45,7 +45,7 @@ func (s *Slow) Unwrap() io.ReaderAt {
 
 // ReadNow implements ple.Ahead. A page that is on its way is not there yet, however fast the real disk was.
 func (s *Slow) ReadNow(p []byte, off int64) (bool, error) {
-	if s.pending(off, len(p)) > 0 {
+	if left, _ := s.pending(off, len(p)); left > 0 {
 		return false, nil
 	}
 	return s.file.ReadNow(p, off)
@@ -57,17 +57,21 @@ func (s *Slow) Fetch(off int64, n int) {
 	s.file.Fetch(off, n)
 }
 
-// ReadAt implements io.ReaderAt.
+// ReadAt implements io.ReaderAt. Pages that were asked for and have come are there, though the system may have dropped
+// them since.
 func (s *Slow) ReadAt(p []byte, off int64) (int, error) {
-	if s.pending(off, len(p)) <= 0 {
+	left, asked := s.pending(off, len(p))
+	if !asked {
 		if ok, err := s.file.ReadNow(p, off); err == nil && ok {
 			return len(p), nil
 		}
 		s.ask(off, len(p))
+		left, _ = s.pending(off, len(p))
 	}
-	if d := s.pending(off, len(p)); d > 0 {
-		s.wait(d)
+	if left > 0 {
+		s.wait(left)
 	}
+	s.take(off, len(p))
 	return s.file.ReadAt(p, off)
 }
 
@@ -88,21 +92,27 @@ func (s *Slow) ask(off int64, n int) {
 	}
 }
 
-// pending is how long the pages of a range are still on their way. Those that have come are forgotten.
-func (s *Slow) pending(off int64, n int) (d time.Duration) {
+// pending is how long the pages of a range are still on their way, and whether all of them were asked for.
+func (s *Slow) pending(off int64, n int) (left time.Duration, asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
+	asked = true
 	for p := off / page; p <= (off+int64(n)-1)/page; p++ {
-		due, asked := s.due[p]
-		if !asked {
-			continue
+		due, ok := s.due[p]
+		asked = asked && ok
+		if ok {
+			left = max(left, due.Sub(now))
 		}
-		left := due.Sub(now)
-		if left <= 0 {
-			delete(s.due, p)
-		}
-		d = max(d, left)
 	}
-	return d
+	return left, asked
+}
+
+// take forgets pages that were read.
+func (s *Slow) take(off int64, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p := off / page; p <= (off+int64(n)-1)/page; p++ {
+		delete(s.due, p)
+	}
 }
