@@ -57,8 +57,8 @@ type Status struct {
 	Rounds     uint64  `json:"rounds"`
 	Memory     Memory  `json:"memory"`
 	Rows       *Rows   `json:"ngram,omitempty"` // nil: the pack has no n-gram table
-	DeviceKind string  `json:"device_kind"` // device, kernel set and precision (design, section 1)
-	Depth      int     `json:"depth"`       // drafts per round by default; 0 when the pack has no head
+	DeviceKind string  `json:"device_kind"`     // device, kernel set and precision (design, section 1)
+	Depth      int     `json:"depth"`           // drafts per round by default; 0 when the pack has no head
 	DepthNote  string  `json:"depth_note,omitempty"`
 	Acceptance string  `json:"acceptance"` // coupled or residual
 	Pack       string  `json:"pack"`
