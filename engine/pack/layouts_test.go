@@ -136,8 +136,8 @@ func TestDirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := table.Shards[0].Weight; s.File == nil || s.Data != nil {
-			t.Errorf("table: got data %d bytes, file %v; want positional reads", len(s.Data), s.File)
+		if s := table.Shards[0].Weight; s.File == nil || !s.Mapping || int64(len(s.Data)) != s.Len {
+			t.Errorf("table: got data of %d bytes, mapping %v, file %v; want the mapping and its file, for Place to choose from", len(s.Data), s.Mapping, s.File)
 		}
 		if a, b := p.Fingerprint(), memory.Fingerprint(); a != b {
 			t.Errorf("fingerprint: got %s on disk, %s in memory", a, b)
