@@ -51,7 +51,8 @@ type Config struct {
 	PrefixCache int64         // bytes that snapshots of prefixes may take; 0: none are kept
 	CacheDir    string        // folder of the disk tier of the prefix cache; empty: none
 	CacheLimit  int64         // bytes it may take
-	MemoryLimit int64         // bytes of device memory and row cache that may be promised; 0: no limit
+	MemoryLimit int64         // bytes the process may hold; 0: no limit
+	Beside      int64         // bytes of them that are kept for the program beside the device, its row cache included
 	Stall       time.Duration // how long no counter may move while a pass runs; 0 means 60 s
 	Log         zerolog.Logger
 	GiveUp      func(err error) // called once when an actor cannot be kept alive; the process should end

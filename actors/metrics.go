@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/flashlane/flashlane/actors/accountant"
 	"github.com/flashlane/flashlane/engine/verify"
 )
 
@@ -56,8 +57,9 @@ func (s *System) Collectors() []prometheus.Collector {
 		"prefix_tokens_total":       {"Tokens that snapshots stood for.", nil},
 		"prefix_evictions_total":    {"Snapshots evicted.", nil},
 		"prefix_bytes":              {"Memory of snapshots.", nil},
-		"memory_limit_bytes":        {"Most memory that may be promised.", nil},
+		"memory_limit_bytes":        {"Most memory the process may hold.", nil},
 		"memory_promised_bytes":     {"Memory promised to live requests, at their largest.", nil},
+		"memory_program_bytes":      {"What the process holds beside device memory: Go's heap and pages of files.", nil},
 	} {
 		c.desc[name] = prometheus.NewDesc("flashlane_"+name, m.help, m.labels, nil)
 	}
@@ -133,4 +135,5 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge("prefix_bytes", float64(st.Prefix.Bytes))
 	gauge("memory_limit_bytes", float64(st.Books.Limit))
 	gauge("memory_promised_bytes", float64(st.Books.Promised))
+	gauge("memory_program_bytes", float64(accountant.Program()))
 }

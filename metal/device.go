@@ -23,6 +23,14 @@ type Relieved interface {
 	OnFull(free func(bytes int64) int64)
 }
 
+// Hosted is a device whose buffers are memory of this process, so that the program beside them lives under the same limit.
+type Hosted interface {
+	// Beside sets how many bytes of the device's limit are kept for the program. Buffers that are there already stay.
+	Beside(bytes int64)
+	// Limit is the most that buffers and what is kept beside them may come to, in bytes; 0: no limit is known.
+	Limit() int64
+}
+
 // DType is the element type of a Buffer.
 type DType uint8
 

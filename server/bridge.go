@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/flashlane/flashlane/actors"
+	"github.com/flashlane/flashlane/actors/accountant"
 	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/actors/lanes"
 	"github.com/flashlane/flashlane/actors/supervision"
@@ -39,7 +40,7 @@ func (b *bridge) Status() Status {
 	return Status{
 		Active: st.Active, Queued: st.Queued, Slots: st.Slots, QueueLimit: st.QueueLimit,
 		Tokens: uint64(st.Committed), Prompt: uint64(st.Sums.Prompt), Rounds: uint64(st.Sums.Rounds),
-		Memory:     Memory{Weights: st.Loaded, Sequences: st.Books.Promised, Snapshots: st.Prefix.Bytes, Buffers: st.Sequences, RowCache: st.RowCache, Limit: st.Books.Limit, Resident: resident()},
+		Memory:     Memory{Weights: st.Loaded, Sequences: st.Books.Promised, Snapshots: st.Prefix.Bytes, Buffers: st.Sequences, RowCache: st.RowCache, Limit: st.Books.Limit, Program: accountant.Program(), Resident: accountant.Resident()},
 		DeviceKind: b.model.DeviceKind, Depth: b.model.Depth, DepthNote: b.bundle.HeadReason, Acceptance: b.model.Rule.String(),
 		Pack: b.bundle.Pack.Name, Print: b.model.Fingerprint, Uptime: st.Uptime.Seconds(),
 	}

@@ -67,10 +67,11 @@ type Status struct {
 
 // Memory is in bytes; a zero limit is no limit.
 type Memory struct {
-	Weights   int64 `json:"weights"`   // device memory of the pack
+	Weights   int64 `json:"weights"`   // device memory of the pack and its passes
 	Sequences int64 `json:"sequences"` // promised to live requests, at their largest
 	Snapshots int64 `json:"snapshots"` // of prompt beginnings
 	Buffers   int64 `json:"buffers"`   // device memory beyond weights and snapshots: live requests, and what is kept for the next
+	Program   int64 `json:"program"`   // what is not device memory: Go's heap, the row cache in it, and pages of files
 	RowCache  int64 `json:"row_cache"` // PLE rows kept
 	Limit     int64 `json:"limit"`
 	Resident  int64 `json:"resident,omitempty"` // of the process, 0 when unknown

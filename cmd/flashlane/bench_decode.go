@@ -37,7 +37,7 @@ func (c benchDecode) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, p.Close())
 	}
-	rows, err := c.rowCache()
+	rows, err := c.rowCache(inner)
 	if err != nil {
 		return errors.Join(err, p.Close(), inner.Close())
 	}
