@@ -151,7 +151,7 @@ func (s *System) openStore(m *model.Model) error {
 	if c.CacheDir == "" {
 		return nil
 	}
-	file, err := prefix.OpenDisk(c.CacheDir, prefix.DiskOptions{Pack: c.Pack, Device: m.Device.Info(), Shape: m.Shape, Limit: c.CacheLimit})
+	file, err := prefix.OpenDisk(c.CacheDir, prefix.DiskOptions{Pack: c.Pack, Device: m.Device.Info(), Shape: m.Shape, Limit: c.CacheLimit, Now: c.Clock})
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (s *System) Close(limit time.Duration) error {
 			w.Stop()
 		}
 		if s.store.disk != nil {
-			err = errors.Join(err, s.store.disk.close())
+			s.store.disk.close()
 		}
 		if s.tree != nil {
 			if d, ok := s.config.Model.Device.(metal.Relieved); ok {

@@ -37,7 +37,12 @@ func (b *bridge) Cancel(id, reason string) bool { return b.system.Cancel(id, rea
 
 func (b *bridge) Status() Status {
 	st := b.system.Status()
+	var disk any
+	if st.Disk != nil {
+		disk = st.Disk
+	}
 	return Status{
+		Disk: disk,
 		Active: st.Active, Queued: st.Queued, Slots: st.Slots, QueueLimit: st.QueueLimit,
 		Tokens: uint64(st.Committed), Prompt: uint64(st.Sums.Prompt), Rounds: uint64(st.Sums.Rounds),
 		Memory:     Memory{Weights: st.Loaded, Sequences: st.Books.Promised, Snapshots: st.Prefix.Bytes, Buffers: st.Sequences, RowCache: st.RowCache, Limit: st.Books.Limit, Program: accountant.Program(), Resident: accountant.Resident()},

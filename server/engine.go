@@ -56,8 +56,9 @@ type Status struct {
 	Prompt     uint64  `json:"prompt_tokens"`
 	Rounds     uint64  `json:"rounds"`
 	Memory     Memory  `json:"memory"`
-	DeviceKind string  `json:"device_kind"` // device, kernel set and precision (design, section 1)
-	Depth      int     `json:"depth"`       // drafts per round by default; 0 when the pack has no head
+	Disk       any     `json:"disk_cache,omitempty"` // counters and sizes of the disk tier; absent without one
+	DeviceKind string  `json:"device_kind"`          // device, kernel set and precision (design, section 1)
+	Depth      int     `json:"depth"`                // drafts per round by default; 0 when the pack has no head
 	DepthNote  string  `json:"depth_note,omitempty"`
 	Acceptance string  `json:"acceptance"` // coupled or residual
 	Pack       string  `json:"pack"`
