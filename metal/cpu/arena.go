@@ -41,22 +41,30 @@ func (a *arena) take(n int) (b []byte, ok bool) {
 	if !pagesApart || n == 0 {
 		return heapBytes(n), true
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c, s, ok := a.find(lines(n))
+	b, used, ok := a.reserve(n)
 	if !ok {
 		return nil, false
 	}
-	b = c.mem[s.from : s.from+n : s.from+n]
-	used := min(max(c.fresh-s.from, 0), n)
-	c.fresh = max(c.fresh, s.to)
-	clear(b[:used])
-	if !a.huge { // weights are written at once, by all threads
+	clear(b[:used]) // not under the lock: caches of long contexts are large
+	if !a.huge {    // weights are written at once, by all threads
 		for i := used; i < n; i += pageSize {
 			b[i] = 0 // the page comes now, and not in the middle of a pass
 		}
 	}
 	return b, true
+}
+
+// reserve returns n bytes, of which the first used may have been taken before.
+func (a *arena) reserve(n int) (b []byte, used int, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c, s, ok := a.find(lines(n))
+	if !ok {
+		return nil, 0, false
+	}
+	used = min(max(c.fresh-s.from, 0), n)
+	c.fresh = max(c.fresh, s.to)
+	return c.mem[s.from : s.from+n : s.to], used, true
 }
 
 // find takes n bytes out of a chunk that has them, or out of a new one.
@@ -73,7 +81,7 @@ func (a *arena) find(n int) (*chunk, span, bool) {
 			return c, got, true
 		}
 	}
-	mem, ok := mapPages(max((n+pageSize-1)&^(pageSize-1), chunkSize), a.huge)
+	mem, ok := mapPages(max(pageUp(n), chunkSize), a.huge)
 	if !ok {
 		return nil, span{}, false
 	}
@@ -91,9 +99,14 @@ func (a *arena) give(b []byte) {
 	if !pagesApart || len(b) == 0 {
 		return
 	}
+	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	b = b[:min(lines(len(b)), cap(b))]
+	first, last := pageUp(addr), pageDown(addr+uintptr(len(b)))
+	if first < last {
+		dropPages(b[first-addr : last-addr]) // most of it, while nobody has to wait
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	addr := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	at, exact := slices.BinarySearchFunc(a.chunks, addr, compareBase)
 	if !exact {
 		at--
@@ -103,17 +116,18 @@ func (a *arena) give(b []byte) {
 	}
 	c := a.chunks[at]
 	from := int(addr - c.base())
-	whole := c.join(span{from, from + lines(len(b))})
+	to := from + lines(len(b))
+	whole := c.join(span{from, to})
 	if len(c.mem) == whole.to-whole.from && (len(a.chunks) > 1 || len(c.mem) > chunkSize) {
 		unmapPages(c.mem)
 		a.chunks = slices.Delete(a.chunks, at, at+1)
 		return
 	}
-	// Pages that were free already have left before.
-	lo := max((whole.from+pageSize-1)&^(pageSize-1), from&^(pageSize-1))
-	hi := min(whole.to&^(pageSize-1), (from+lines(len(b))+pageSize-1)&^(pageSize-1))
-	if lo < hi {
-		dropPages(c.mem[lo:hi])
+	// Left are the pages at either end that were shared with what is free now, too.
+	for _, end := range [2]int{from, to} {
+		if p := pageDown(end); p < end && p >= whole.from && p+pageSize <= whole.to {
+			dropPages(c.mem[p : p+pageSize])
+		}
 	}
 }
 
@@ -159,6 +173,10 @@ func compareBase(c *chunk, addr uintptr) int {
 
 // lines rounds up to whole lines.
 func lines(n int) int { return (n + line - 1) &^ (line - 1) }
+
+// pageUp and pageDown round to whole pages.
+func pageUp[T int | uintptr](n T) T   { return (n + T(pageSize) - 1) &^ (T(pageSize) - 1) }
+func pageDown[T int | uintptr](n T) T { return n &^ (T(pageSize) - 1) }
 
 // heapBytes returns n zeroed bytes of Go's heap that begin on a line.
 func heapBytes(n int) []byte {

@@ -147,3 +147,31 @@ func TestArenaConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestArenaLeavesNothing: pages that several small blocks share leave with the last of them.
+func TestArenaLeavesNothing(t *testing.T) {
+	if !pagesApart {
+		return // memory is Go's: the collector decides
+	}
+	var a arena
+	defer a.close()
+	rng := rand.New(rand.NewPCG(5, 6))
+	var blocks [][]byte
+	keep, _ := a.take(64) // the chunk stays
+	before := residentPages(t)
+	for range 20_000 { // about 40 MiB
+		b, _ := a.take(1 + rng.IntN(4000))
+		blocks = append(blocks, b)
+	}
+	if grown := residentPages(t) - before; grown < 30<<20 {
+		t.Errorf("taken: got %d bytes more resident, want about 40 MiB", grown)
+	}
+	rng.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
+	for _, b := range blocks {
+		a.give(b)
+	}
+	if grown := residentPages(t) - before; grown > 8<<20 {
+		t.Errorf("given back: got %d bytes more resident than before, want next to none", grown)
+	}
+	a.give(keep)
+}
