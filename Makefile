@@ -65,7 +65,12 @@ e2e: build ## real clients and a real browser against the built binary (Node, np
 	cd e2e/npm && npm ci --no-audit --no-fund --ignore-scripts && FLASHLANE_BIN=$(CURDIR)/flashlane npm test
 	cd e2e/web && npm ci --no-audit --no-fund --ignore-scripts && FLASHLANE_BIN=$(CURDIR)/flashlane node --test
 
+.PHONY: chaos
+chaos: ## short chaos runs, in the house and over HTTP, with their seeds, counts and the latency of /health
+	$(GO) test -count=1 -run 'TestChaos|TestStorm' -v ./actors ./cmd/flashlane
+
 .PHONY: soak
-soak: ## long randomised runs: many arrangements, a long chaos run with a fresh seed
+soak: ## long randomised runs: many arrangements, long chaos runs with a fresh seed; /health must answer within 250 ms
 	FLASHLANE_SOAK=10m $(GO) test -race -run Chaos -v -timeout 30m ./actors
+	FLASHLANE_SOAK=10m $(GO) test -run Storm -v -timeout 30m ./cmd/flashlane
 	$(GO) test -run 'OneTokenStream|Killed|Cancel|Prefix|Disk' -count 20 -timeout 60m ./actors

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -93,15 +94,17 @@ func TestChaos(t *testing.T) {
 }
 
 func chaos(t *testing.T, length time.Duration, seed uint64) {
-	b := housetest.Open(t, tinyPack(t), 2)
-	var faults atomic.Bool
-	faultyTables(t, b, &faults)
-	c := housetest.Config(b)
-	c.StopIDs, c.Chunk, c.MaxActive, c.MaxQueue = nil, 16, 5, 6
-	c.PrefixCache = 2 << 20 // small: snapshots are evicted all the time
-
 	catalogue := chaosCatalogue(seed)
-	want := soloAnswers(t, c, catalogue)
+	var faults atomic.Bool
+	want, room := soloAnswers(t, catalogue)
+	// Memory for three of the largest requests beside each other: five want to be, and snapshots want the rest.
+	b := openLimited(t, tinyPack(t), room)
+	faultyTables(t, b, &faults)
+	c := chaosConfig(b)
+	c.Beside, c.MemoryLimit = beside, room+beside
+	c.CacheDir, c.CacheLimit = t.TempDir(), 1<<20
+	var jump atomic.Int64 // of the clock, in seconds
+	c.Clock = func() time.Time { return time.Now().Add(time.Duration(jump.Load()) * time.Second) }
 	s := housetest.Start(t, c)
 	used := b.Device.Used()
 	faults.Store(true)
@@ -139,6 +142,7 @@ func chaos(t *testing.T, length time.Duration, seed uint64) {
 					tally.cancelled.Add(1)
 				case errors.Is(a.Err, intake.ErrBusy):
 					tally.refused.Add(1)
+					time.Sleep(time.Millisecond) // as a client would, if longer
 				case errors.Is(a.Err, intake.ErrCrashed):
 					tally.failed.Add(1) // killed three times over with nothing gained in between
 				default:
@@ -148,9 +152,15 @@ func chaos(t *testing.T, length time.Duration, seed uint64) {
 		})
 	}
 	wg.Go(func() { mischief(ctx, t, s, rand.New(rand.NewPCG(seed, 99))) })
+	wg.Go(func() { rot(ctx, t, c.CacheDir, &jump, rand.New(rand.NewPCG(seed, 98))) })
 	wg.Wait()
 	waitIdle(t, s)
 	t.Logf("%d same bytes, %d cancelled, %d refused, %d failed", tally.same.Load(), tally.cancelled.Load(), tally.refused.Load(), tally.failed.Load())
+	disk := s.Status().Disk
+	t.Logf("disk tier: %+v", *disk)
+	if disk.Saves == 0 {
+		t.Errorf("seed %d: nothing was written to the disk tier", seed)
+	}
 	if tally.same.Load() < 10 || tally.cancelled.Load() == 0 {
 		t.Errorf("seed %d: too little finished or was cancelled for the test to prove anything", seed)
 	}
@@ -193,18 +203,62 @@ func chaosCatalogue(seed uint64) []func() *intake.Request {
 	return out
 }
 
-func soloAnswers(t *testing.T, c actors.Config, catalogue []func() *intake.Request) [][]int32 {
+func chaosConfig(b *bundle.Bundle) actors.Config {
+	c := housetest.Config(b)
+	c.StopIDs, c.Chunk, c.MaxActive, c.MaxQueue = nil, 16, 5, 2
+	c.PrefixCache = 2 << 20 // small: snapshots are evicted all the time
+	return c
+}
+
+// soloAnswers runs each request alone in a house without limits and faults. It also returns the device memory that three
+// requests of the largest size need beside each other.
+func soloAnswers(t *testing.T, catalogue []func() *intake.Request) (ids [][]int32, room int64) {
 	t.Helper()
-	s := housetest.Start(t, c)
-	var out [][]int32
+	s := housetest.Start(t, chaosConfig(housetest.Open(t, tinyPack(t), 2)))
 	for _, r := range catalogue {
 		a := housetest.Run(t.Context(), s, r(), nil)
 		if a.Err != nil {
 			t.Fatal(a.Err)
 		}
-		out = append(out, a.IDs())
+		ids = append(ids, a.IDs())
+		room = max(room, s.Need(len(r().Prompt)+r().MaxTokens, true))
 	}
-	return out
+	return ids, s.Status().Loaded + 3*room + answers
+}
+
+// rot spoils the disk tier under the house until ctx ends, as a failing disk would: bytes change, the file is cut short,
+// and the clock that its entries are stamped with jumps by up to a month to either side.
+func rot(ctx context.Context, t *testing.T, dir string, jump *atomic.Int64, rng *rand.Rand) {
+	files, err := filepath.Glob(filepath.Join(dir, "*[!m]")) // but for -shm: that is memory, no disk fails under it
+	if err != nil || len(files) == 0 {
+		t.Errorf("disk tier: got files %v and %v, want some", files, err)
+		return
+	}
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Duration(rng.IntN(200)) * time.Millisecond):
+		}
+		jump.Store(rng.Int64N(60*86400) - 30*86400)
+		f, err := os.OpenFile(files[rng.IntN(len(files))], os.O_RDWR, 0)
+		if err != nil {
+			continue // SQLite took it away
+		}
+		if st, err := f.Stat(); err == nil && st.Size() > 0 {
+			at := rng.Int64N(st.Size())
+			if rng.IntN(8) == 0 {
+				_ = f.Truncate(at)
+			} else {
+				junk := make([]byte, 1+rng.IntN(64))
+				for i := range junk {
+					junk[i] = byte(rng.Uint32())
+				}
+				_, _ = f.WriteAt(junk, at)
+			}
+		}
+		_ = f.Close()
+	}
 }
 
 // mischief kills actors and flips lanes at random until ctx ends.

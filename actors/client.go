@@ -81,7 +81,8 @@ type Status struct {
 	Sequences                         int64 // bytes of device memory beyond that and snapshots: live requests, and buffers kept for the next
 	Rows                              Rows  // n-gram rows
 	Books                             accountant.Figures
-	Prefix                            prefix.Stats // zero without a prefix cache
+	Prefix                            prefix.Stats      // zero without a prefix cache
+	Disk                              *prefix.DiskStats // nil without a disk tier
 	Uptime                            time.Duration
 }
 
@@ -92,6 +93,10 @@ func (s *System) Status() Status {
 	st.Rows, st.Books = s.rows(), s.books.Figures()
 	if s.tree != nil {
 		st.Prefix = s.tree.Stats()
+	}
+	if s.store.disk != nil {
+		d := s.store.disk.file.Stats()
+		st.Disk = &d
 	}
 	st.Sequences = max(st.Sequences-st.Prefix.Bytes, 0)
 	st.Active, st.Queued = s.desk.Counts()

@@ -42,17 +42,19 @@ type Config struct {
 	Vocab       *sample.Vocab
 	StopIDs     []int32
 	Lanes       lanes.Settings
-	PLEMode     PLEMode       // "" means Cached
-	FixedDepth  bool          // every round gets the depth its request asks for, whatever it costs
-	Chunk       int           // rows of a prefill chunk; 0 means 256
-	MaxActive   int           // requests worked on at once; 0 means 8
-	MaxQueue    int           // requests that may wait; 0 means 256, -1 none
-	Pack        string        // the pack's fingerprint, for snapshots
-	PrefixCache int64         // bytes that snapshots of prefixes may take; 0: none are kept
-	CacheDir    string        // folder of the disk tier of the prefix cache; empty: none
-	CacheLimit  int64         // bytes it may take
-	MemoryLimit int64         // bytes of device memory and row cache that may be promised; 0: no limit
-	Stall       time.Duration // how long no counter may move while a pass runs; 0 means 60 s
+	PLEMode     PLEMode          // "" means Cached
+	FixedDepth  bool             // every round gets the depth its request asks for, whatever it costs
+	Chunk       int              // rows of a prefill chunk; 0 means 256
+	MaxActive   int              // requests worked on at once; 0 means 8
+	MaxQueue    int              // requests that may wait; 0 means 256, -1 none
+	Pack        string           // the pack's fingerprint, for snapshots
+	PrefixCache int64            // bytes that snapshots of prefixes may take; 0: none are kept
+	CacheDir    string           // folder of the disk tier of the prefix cache; empty: none
+	CacheLimit  int64            // bytes it may take
+	Clock       func() time.Time // stamps what the disk tier holds; nil: time.Now. Everything else here measures spans, which no jump changes
+	MemoryLimit int64            // bytes the process may hold; 0: no limit
+	Beside      int64            // bytes of them that are kept for the program beside the device, its row cache included
+	Stall       time.Duration    // how long no counter may move while a pass runs; 0 means 60 s
 	Log         zerolog.Logger
 	GiveUp      func(err error) // called once when an actor cannot be kept alive; the process should end
 }

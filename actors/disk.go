@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -59,9 +58,11 @@ func (d *disk) save(ids []int32, h *prefix.Handle) {
 	}
 }
 
-// close ends a running save and closes the file.
-func (d *disk) close() error {
+// close ends a running save and closes the file. What goes wrong is logged: it costs cache and nothing else.
+func (d *disk) close() {
 	d.stop()
 	d.worker.Stop()
-	return errors.Join(d.file.Close())
+	if err := d.file.Close(); err != nil {
+		d.log.Warn().Err(err).Msg("disk tier of the prefix cache did not close cleanly")
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/flashlane/flashlane/actors/accountant"
 	"github.com/flashlane/flashlane/engine/verify"
 )
 
@@ -66,8 +67,17 @@ func (s *System) Collectors() []prometheus.Collector {
 		"prefix_tokens_total":       {"Tokens that snapshots stood for.", nil},
 		"prefix_evictions_total":    {"Snapshots evicted.", nil},
 		"prefix_bytes":              {"Memory of snapshots.", nil},
-		"memory_limit_bytes":        {"Most memory that may be promised.", nil},
+		"disk_saves_total":          {"Snapshots written to the disk tier.", nil},
+		"disk_loads_total":          {"Snapshots read from it.", nil},
+		"disk_written_bytes_total":  {"Bytes written to it.", nil},
+		"disk_read_bytes_total":     {"Bytes read from it.", nil},
+		"disk_evictions_total":      {"Snapshots evicted from it.", nil},
+		"disk_corrupt_total":        {"Snapshots found spoiled in it, and dropped.", nil},
+		"disk_bytes":                {"Bytes of snapshots in it.", nil},
+		"disk_limit_bytes":          {"Most bytes of snapshots in it.", nil},
+		"memory_limit_bytes":        {"Most memory the process may hold.", nil},
 		"memory_promised_bytes":     {"Memory promised to live requests, at their largest.", nil},
+		"memory_program_bytes":      {"What the process holds beside device memory: Go's heap and pages of files.", nil},
 	} {
 		c.desc[name] = prometheus.NewDesc("flashlane_"+name, m.help, m.labels, nil)
 	}
@@ -153,6 +163,17 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count("prefix_tokens_total", float64(st.Prefix.Reused))
 	count("prefix_evictions_total", float64(st.Prefix.Evictions))
 	gauge("prefix_bytes", float64(st.Prefix.Bytes))
+	if d := st.Disk; d != nil {
+		count("disk_saves_total", float64(d.Saves))
+		count("disk_loads_total", float64(d.Loads))
+		count("disk_written_bytes_total", float64(d.Written))
+		count("disk_read_bytes_total", float64(d.Read))
+		count("disk_evictions_total", float64(d.Evictions))
+		count("disk_corrupt_total", float64(d.Corrupt))
+		gauge("disk_bytes", float64(d.Bytes))
+		gauge("disk_limit_bytes", float64(d.Limit))
+	}
 	gauge("memory_limit_bytes", float64(st.Books.Limit))
 	gauge("memory_promised_bytes", float64(st.Books.Promised))
+	gauge("memory_program_bytes", float64(accountant.Program()))
 }

@@ -128,8 +128,8 @@ func (s *System) open() (err error) {
 	}
 	g.maker = ple.NewMaker(dev, m.PLE, opts...)
 	g.pooler = qsa.NewPooler(dev, dev.NewStream())
-	g.windows = stager.NewShelf(dev, m.PLE, maxRound, s.retire)
-	g.chunks = stager.NewShelf(dev, m.PLE, s.config.Chunk, s.retire)
+	g.windows = stager.NewShelf(dev, m.PLE, maxRound, 2*s.config.MaxActive, s.retire)
+	g.chunks = stager.NewShelf(dev, m.PLE, s.config.Chunk, 2, s.retire)
 	lock := m.Device.Info().Kind != "cpu/f32" // a GPU's context belongs to a thread
 	g.draft, g.verify, g.stage, g.index = worker.Start(lock), worker.Start(lock), worker.Start(lock), worker.Start(lock)
 	g.keep = worker.Start(lock)
@@ -154,7 +154,7 @@ func (s *System) openStore(m *model.Model) error {
 	if c.CacheDir == "" {
 		return nil
 	}
-	file, err := prefix.OpenDisk(c.CacheDir, prefix.DiskOptions{Pack: c.Pack, Device: m.Device.Info(), Shape: m.Shape, Limit: c.CacheLimit})
+	file, err := prefix.OpenDisk(c.CacheDir, prefix.DiskOptions{Pack: c.Pack, Device: m.Device.Info(), Shape: m.Shape, Limit: c.CacheLimit, Now: c.Clock})
 	if err != nil {
 		return err
 	}
@@ -256,17 +256,8 @@ func (s *System) props(kind string, p actor.Producer) *actor.Props {
 	return actor.PropsFromProducer(p, actor.WithSupervisor(s.house), actor.WithReceiverMiddleware(s.house.Middleware(kind)))
 }
 
-// need is the device memory a request of so many positions may come to hold.
-func (s *System) need(positions int, drafts bool) int64 {
-	n := s.config.Model.Shape.Peak(positions)
-	if drafts {
-		n += 2 * s.config.Head.Bytes(positions)
-	}
-	return n
-}
-
-// fixed is what is held for good: weights and passes, and the n-gram rows in the cache.
-func (s *System) fixed() int64 { return s.loaded + s.rows().Cache.Held }
+// fixed is what is held for good: weights and passes, and what is kept for the program, the row cache with it.
+func (s *System) fixed() int64 { return s.loaded + max(s.config.Beside, s.rows().Cache.Held) }
 
 func (s *System) giveUp(err error) {
 	s.mu.Lock()
@@ -297,7 +288,7 @@ func (s *System) Close(limit time.Duration) error {
 			w.Stop()
 		}
 		if s.store.disk != nil {
-			err = errors.Join(err, s.store.disk.close())
+			s.store.disk.close()
 		}
 		if s.tree != nil {
 			if d, ok := s.config.Model.Device.(metal.Relieved); ok {

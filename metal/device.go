@@ -23,11 +23,19 @@ type Relieved interface {
 	OnFull(free func(bytes int64) int64)
 }
 
-// Booked is a device whose memory is the host's: what is held beside its buffers counts against the same limit.
-type Booked interface {
-	// Book counts bytes as used, or returns an error wrapping ErrMemory that says how many there are. A negative number
-	// gives them back.
-	Book(bytes int64) error
+// Holder is a device that lends host memory for what passes read there, an n-gram table for instance, under its own limit.
+type Holder interface {
+	// Hold returns zeroed memory that counts as used until release is called, once. The error wraps ErrMemory and says how
+	// much there is.
+	Hold(bytes int64) (b []byte, release func(), err error)
+}
+
+// Hosted is a device whose buffers are memory of this process, so that the program beside them lives under the same limit.
+type Hosted interface {
+	// Beside sets how many bytes of the device's limit are kept for the program. Buffers that are there already stay.
+	Beside(bytes int64)
+	// Limit is the most that buffers and what is kept beside them may come to, in bytes; 0: no limit is known.
+	Limit() int64
 }
 
 // DType is the element type of a Buffer.

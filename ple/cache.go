@@ -99,6 +99,9 @@ func (c *Cache) Table() *Table { return c.table }
 // Capacity is the number of rows the cache may hold.
 func (c *Cache) Capacity() int { return c.lru.max }
 
+// Most is the most bytes the cache may come to hold.
+func (c *Cache) Most() int64 { return int64(c.lru.max) * int64(c.table.RowBytes()+rowOverhead) }
+
 // Stats reads the counters. They are read one by one: under load they may be a gather apart.
 func (c *Cache) Stats() Stats {
 	c.mu.Lock()

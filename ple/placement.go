@@ -52,10 +52,10 @@ func (s *TableSpec) Bytes() (n int64) {
 	return n
 }
 
-// Place settles where the rows of a valid spec are read from and returns the spec of just that. book is asked for the
-// bytes of rows that are copied into memory, before anything is allocated; what it refuses, Auto reads in place.
-// Errors: ErrPlacement if the pack has no such place; what book says; ErrRead if copying fails.
-func (s TableSpec) Place(p Placement, book func(bytes int64) error) (TableSpec, error) {
+// Place settles where the rows of a valid spec are read from and returns the spec of just that. hold is asked for the
+// memory of rows that are copied; what it refuses, Auto reads in place. Errors: ErrPlacement if the pack has no such place;
+// what hold says; ErrRead if copying fails.
+func (s TableSpec) Place(p Placement, hold func(bytes int64) ([]byte, error)) (TableSpec, error) {
 	inFile, mapping, inMemory := true, true, true
 	for i := range s.Shards {
 		for _, x := range s.Shards[i].planes() {
@@ -74,8 +74,8 @@ func (s TableSpec) Place(p Placement, book func(bytes int64) error) (TableSpec, 
 			return s.each(Memory, inPlace)
 		}
 		if bytes <= AutoMemory {
-			if err := book(bytes); err == nil {
-				return s.each(Memory, copied)
+			if room, err := hold(bytes); err == nil {
+				return s.copyTo(room)
 			}
 		}
 		if mapping {
@@ -86,10 +86,11 @@ func (s TableSpec) Place(p Placement, book func(bytes int64) error) (TableSpec, 
 		if inMemory {
 			return s.each(Memory, inPlace)
 		}
-		if err := book(bytes); err != nil {
+		room, err := hold(bytes)
+		if err != nil {
 			return s, fmt.Errorf("table %s: %d bytes of rows into memory: %w (or read them in place: --ngram-placement file or mmap)", s.Name, bytes, err)
 		}
-		return s.each(Memory, copied)
+		return s.copyTo(room)
 	case Mmap:
 		if !mapping {
 			return s, fmt.Errorf("%w mmap: table %s is not a file that can be mapped (an embedded pack has no files; its rows lie in the program): want auto or memory", ErrPlacement, s.Name)
@@ -132,19 +133,28 @@ func byPosition(x Span) (Span, error) {
 	return x, nil
 }
 
-// copied reads a whole plane into memory.
-func copied(x Span) (Span, error) {
-	data := make([]byte, x.Len)
-	if x.File == nil { // a mapping without its file
-		return Span{Data: data, Off: x.Off, Len: x.Len}, guard(func() error { copy(data, x.Data); return nil })
-	}
-	x.Data = nil
-	for at := int64(0); at < x.Len; at += copyBytes {
-		if err := x.read(data[at:min(at+copyBytes, x.Len)], at); err != nil {
-			return x, err
+// copyTo copies all rows.
+func (s TableSpec) copyTo(room []byte) (TableSpec, error) {
+	s.copied = true
+	return s.each(Memory, copier(room))
+}
+
+// copier reads whole planes into room, one after another.
+func copier(room []byte) func(Span) (Span, error) {
+	return func(x Span) (Span, error) {
+		data := room[:x.Len:x.Len]
+		room = room[x.Len:]
+		if x.File == nil { // a mapping without its file
+			return Span{Data: data, Off: x.Off, Len: x.Len}, guard(func() error { copy(data, x.Data); return nil })
 		}
+		x.Data = nil
+		for at := int64(0); at < x.Len; at += copyBytes {
+			if err := x.read(data[at:min(at+copyBytes, x.Len)], at); err != nil {
+				return x, err
+			}
+		}
+		return Span{Data: data, Off: x.Off, Len: x.Len}, nil
 	}
-	return Span{Data: data, Off: x.Off, Len: x.Len}, nil
 }
 
 // Before puts a reader before every file that planes are read from by position.

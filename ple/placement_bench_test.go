@@ -49,7 +49,7 @@ func BenchmarkPlacement(b *testing.B) {
 		if place == "wide" {
 			p = ple.File
 		}
-		at, err := spec.Place(p, unbooked)
+		at, err := spec.Place(p, heap)
 		if err != nil {
 			b.Fatal(err)
 		}

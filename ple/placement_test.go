@@ -15,7 +15,8 @@ import (
 	"github.com/flashlane/flashlane/ple/pletest"
 )
 
-var unbooked = func(int64) error { return nil }
+// heap is memory without a limit.
+func heap(bytes int64) ([]byte, error) { return make([]byte, bytes), nil }
 
 // onDisk writes a table's planes to a file, a hole before each, and gives its spec with mapping and file.
 func onDisk(t testing.TB, b pletest.Table) (ple.TableSpec, *os.File) {
@@ -54,7 +55,7 @@ func onDisk(t testing.TB, b pletest.Table) (ple.TableSpec, *os.File) {
 
 func placed(t testing.TB, spec ple.TableSpec, p ple.Placement) *ple.Table {
 	t.Helper()
-	at, err := spec.Place(p, unbooked)
+	at, err := spec.Place(p, heap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestPlacementRefused(t *testing.T) {
 		"auto without memory":           {file, ple.Auto, full, nil, ""},
 		"unknown":                       {file, 9, nil, ple.ErrPlacement, "9"},
 	} {
-		at, err := c.spec.Place(c.p, func(int64) error { return c.book })
+		at, err := c.spec.Place(c.p, func(n int64) ([]byte, error) { return make([]byte, n), c.book })
 		if c.is == nil {
 			if err != nil {
 				t.Errorf("%s: got %v", name, err)
@@ -198,7 +199,7 @@ func TestTruncatedUnderReader(t *testing.T) {
 			if err := f.Truncate(100); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := spec.Place(ple.Memory, unbooked); !errors.Is(err, ple.ErrRead) {
+			if _, err := spec.Place(ple.Memory, heap); !errors.Is(err, ple.ErrRead) {
 				t.Errorf("copy: got %v, want ErrRead", err)
 			}
 		})
@@ -212,7 +213,7 @@ func TestFileTooShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []ple.Placement{ple.Mmap, ple.File} {
-		at, err := spec.Place(p, unbooked)
+		at, err := spec.Place(p, heap)
 		if err != nil {
 			t.Fatal(err)
 		}

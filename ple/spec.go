@@ -50,6 +50,7 @@ type TableSpec struct {
 	Shards []Shard
 
 	Placement Placement // as Place settled it; Auto: as the spans are
+	copied    bool      // into memory that Place was given
 }
 
 // planes gives the bytes of one row in each of the three planes.

@@ -130,6 +130,9 @@ func (t *Table) Placement() Placement {
 	return Memory
 }
 
+// Embedded reports whether rows are read where the program has them, neither copied nor from a file.
+func (t *Table) Embedded() bool { return t.Placement() == Memory && !t.spec.copied }
+
 // Bytes is the length of all planes.
 func (t *Table) Bytes() int64 { return t.spec.Bytes() }
 

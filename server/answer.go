@@ -88,6 +88,7 @@ func (s *Server) answer(c echo.Context, j *job, w wire) error {
 		q.Key = key
 		outs[i] = s.engine.Submit(context.WithoutCancel(ctx), q)
 	}
+	s.bodies.letGo(c) // a stream may go on for long
 	defer s.groups.add(j)()
 	if len(outs) == 1 {
 		t.events.from = lone{outs[0]}

@@ -85,7 +85,7 @@ func engineError(err error, id string) *apiError {
 		return refuse(http.StatusBadRequest, typeInvalid, "context_length_exceeded", "", "the prompt does not fit the context")
 	case errors.As(err, &memory):
 		return refuse(http.StatusInsufficientStorage, typeServer, "insufficient_memory", "",
-			"request %s may need %d bytes; the limit of %d leaves %d beside weights and buffers: shorten the prompt or lower max_tokens",
+			"request %s may need %d bytes; the limit of %d leaves %d beside what is held for good: shorten the prompt or lower max_tokens",
 			id, memory.Need, memory.Limit, max(memory.Room, 0))
 	case errors.Is(err, intake.ErrMemory):
 		return refuse(http.StatusInsufficientStorage, typeServer, "insufficient_memory", "",
@@ -113,8 +113,8 @@ func asAPIError(err error, id string) *apiError {
 		return refuse(http.StatusBadRequest, typeInvalid, field.Code, field.Param, "%s", field.Message)
 	}
 	var large *http.MaxBytesError
-	if errors.As(err, &large) || errors.Is(err, echo.ErrStatusRequestEntityTooLarge) {
-		return refuse(http.StatusRequestEntityTooLarge, typeInvalid, "body_too_large", "", "the request body is larger than the server reads")
+	if errors.As(err, &large) {
+		return refuse(http.StatusRequestEntityTooLarge, typeInvalid, "body_too_large", "", "the request body is larger than the %d bytes that the server reads", large.Limit)
 	}
 	var he *echo.HTTPError
 	if errors.As(err, &he) {

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/flashlane/flashlane/actors"
+	"github.com/flashlane/flashlane/actors/accountant"
 	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/actors/lanes"
 	"github.com/flashlane/flashlane/actors/supervision"
@@ -36,10 +37,15 @@ func (b *bridge) Cancel(id, reason string) bool { return b.system.Cancel(id, rea
 
 func (b *bridge) Status() Status {
 	st := b.system.Status()
+	var disk any
+	if st.Disk != nil {
+		disk = st.Disk
+	}
 	return Status{
+		Disk:   disk,
 		Active: st.Active, Queued: st.Queued, Slots: st.Slots, QueueLimit: st.QueueLimit,
 		Tokens: uint64(st.Committed), Prompt: uint64(st.Sums.Prompt), Rounds: uint64(st.Sums.Rounds),
-		Memory:     Memory{Weights: st.Loaded, Sequences: st.Books.Promised, Snapshots: st.Prefix.Bytes, Buffers: st.Sequences, RowCache: st.Rows.Cache.Held, Limit: st.Books.Limit, Resident: resident()},
+		Memory:     Memory{Weights: st.Loaded, Sequences: st.Books.Promised, Snapshots: st.Prefix.Bytes, Buffers: st.Sequences, RowCache: st.Rows.Cache.Held, Limit: st.Books.Limit, Program: accountant.Program(), Resident: accountant.Resident()},
 		DeviceKind: b.model.DeviceKind, Depth: b.model.Depth, DepthNote: b.bundle.HeadReason, Acceptance: b.model.Rule.String(),
 		Pack: b.bundle.Pack.Name, Print: b.model.Fingerprint, Uptime: st.Uptime.Seconds(), Rows: rowsOf(st.Rows),
 	}

@@ -56,9 +56,10 @@ type Status struct {
 	Prompt     uint64  `json:"prompt_tokens"`
 	Rounds     uint64  `json:"rounds"`
 	Memory     Memory  `json:"memory"`
-	Rows       *Rows   `json:"ngram,omitempty"` // nil: the pack has no n-gram table
-	DeviceKind string  `json:"device_kind"`     // device, kernel set and precision (design, section 1)
-	Depth      int     `json:"depth"`           // drafts per round by default; 0 when the pack has no head
+	Disk       any     `json:"disk_cache,omitempty"` // counters and sizes of the disk tier; absent without one
+	Rows       *Rows   `json:"ngram,omitempty"`      // nil: the pack has no n-gram table
+	DeviceKind string  `json:"device_kind"`          // device, kernel set and precision (design, section 1)
+	Depth      int     `json:"depth"`                // drafts per round by default; 0 when the pack has no head
 	DepthNote  string  `json:"depth_note,omitempty"`
 	Acceptance string  `json:"acceptance"` // coupled or residual
 	Pack       string  `json:"pack"`
@@ -84,10 +85,11 @@ type Rows struct {
 
 // Memory is in bytes; a zero limit is no limit.
 type Memory struct {
-	Weights   int64 `json:"weights"`   // device memory of the pack
+	Weights   int64 `json:"weights"`   // device memory of the pack and its passes
 	Sequences int64 `json:"sequences"` // promised to live requests, at their largest
 	Snapshots int64 `json:"snapshots"` // of prompt beginnings
 	Buffers   int64 `json:"buffers"`   // device memory beyond weights and snapshots: live requests, and what is kept for the next
+	Program   int64 `json:"program"`   // what is not device memory: Go's heap, the row cache in it, and pages of files
 	RowCache  int64 `json:"row_cache"` // PLE rows kept
 	Limit     int64 `json:"limit"`
 	Resident  int64 `json:"resident,omitempty"` // of the process, 0 when unknown

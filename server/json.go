@@ -63,8 +63,13 @@ func (s *Server) readBody(c echo.Context) (*body.Value, error) {
 
 // bodyError tells a body that is too large from one that broke off.
 func bodyError(err error) error {
+	if errors.Is(err, errBodies) {
+		e := refuse(http.StatusServiceUnavailable, typeServer, "overloaded", "", "%v: try again in a moment", err)
+		e.retryAfter = 1
+		return e
+	}
 	var large *http.MaxBytesError
-	if errors.As(err, &large) || errors.Is(err, echo.ErrStatusRequestEntityTooLarge) {
+	if errors.As(err, &large) {
 		return err
 	}
 	return refuse(http.StatusBadRequest, typeInvalid, "body_incomplete", "", "the request body broke off")

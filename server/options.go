@@ -20,7 +20,8 @@ type Options struct {
 	DebugFaults bool // POST /debug/fault, for callers on this machine
 	Pprof       bool // /debug/pprof, for callers on this machine
 
-	BodyLimit     int64         // bytes of a request body; 32 MiB
+	BodyMemory    int64         // bytes that bodies may take while they are read and understood, all together; 0: no limit
+	BodyLimit     int64         // bytes of a request body; 32 MiB, or what BodyMemory has room for
 	HeaderTimeout time.Duration // for a request's header to arrive; 10 s
 	BodyTimeout   time.Duration // for its body; 60 s
 	IdleTimeout   time.Duration // of a connection between requests; 120 s
@@ -34,6 +35,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.BodyLimit <= 0 {
 		o.BodyLimit = 32 << 20
+	}
+	if o.BodyMemory > 0 {
+		o.BodyLimit = min(o.BodyLimit, o.BodyMemory/bodyCost)
 	}
 	for _, d := range []struct {
 		field *time.Duration

@@ -80,7 +80,7 @@ func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
 	})(next)
 }
 
-// limitBody bounds what a handler can read of the body.
+// limitBody bounds what a handler can read of the body, and what all of them hold of theirs.
 func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -88,6 +88,8 @@ func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 			return &http.MaxBytesError{Limit: s.opts.BodyLimit}
 		}
 		r.Body = http.MaxBytesReader(c.Response(), r.Body, s.opts.BodyLimit)
+		s.bodies.count(c)
+		defer s.bodies.letGo(c)
 		return next(c)
 	}
 }

@@ -26,6 +26,7 @@ type Server struct {
 	echo    *echo.Echo
 	metrics *httpMetrics
 	groups  groups
+	bodies  bodies
 	pace    pace
 
 	patterns  map[string]bool // the routes as registered, for labels
@@ -51,6 +52,7 @@ func New(o Options, e Engine, m *Model) (*Server, error) {
 		return nil, fmt.Errorf("server: limits per key of %d a minute and %d at once: they need keys, and numbers from 0", o.KeyRate, o.KeyConcurrent)
 	}
 	s := &Server{opts: o.withDefaults(), engine: e, model: m, log: o.Log, draining: make(chan struct{})}
+	s.bodies.limit = s.opts.BodyMemory / bodyCost
 	var err error
 	if s.metrics, err = newHTTPMetrics(e.Collectors()); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type Refusal struct {
 
 // Error tells the numbers.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("%v: it may need %d MiB, the limit of %d MiB leaves %d MiB beside weights and buffers",
+	return fmt.Sprintf("%v: it may need %d MiB, the limit of %d MiB leaves %d MiB beside weights, passes and the program",
 		ErrNever, mib(r.Need), r.Limit>>20, max(r.Room, 0)>>20)
 }
 
@@ -33,7 +33,7 @@ type Snapshots interface {
 // Accountant promises memory. It is safe for concurrent use.
 type Accountant struct {
 	limit int64        // bytes; 0: no limit
-	fixed func() int64 // what is held for good: weights, passes, row cache
+	fixed func() int64 // what is held for good: weights, passes, the program
 
 	mu        sync.Mutex
 	snapshots Snapshots // nil: none
@@ -109,7 +109,7 @@ func (a *Accountant) Release(id string) {
 // Figures are the accountant's books.
 type Figures struct {
 	Limit     int64 // 0: none
-	Fixed     int64 // weights, passes, row cache
+	Fixed     int64 // weights, passes, and what is kept for the program
 	Promised  int64 // to live requests, at their largest
 	Snapshots int64
 }

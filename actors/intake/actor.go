@@ -63,13 +63,27 @@ func (a *Actor) promote(ctx actor.Context) {
 	}
 }
 
-// need is the memory a request may come to hold: its prompt and all it may generate.
+// need is the memory a request may come to hold: for its prompt and all it may generate, and for the answer itself.
 func (a *Actor) need(r *Request) int64 {
 	positions := a.Context
 	if r.MaxTokens > 0 {
 		positions = min(positions, len(r.Prompt)+r.MaxTokens)
 	}
-	return a.Need(positions, r.Depth > 0 && a.Drafts)
+	return a.Need(positions, r.Depth > 0 && a.Drafts) + answerBytes(r, positions)
+}
+
+// answerBytes is what the answer may take on its way out, as events and as the document a client gets who does not stream.
+func answerBytes(r *Request, positions int) int64 {
+	tokens := positions - len(r.Prompt)
+	if r.Score {
+		tokens = positions
+	}
+	const token, entry = 64, 160 // id, text and bookkeeping; an id with its text and its probability in JSON
+	each := token
+	if r.Logprobs {
+		each += entry * (1 + r.Sampling.TopLogprobs)
+	}
+	return int64(max(tokens, 0)) * int64(each)
 }
 
 func (a *Actor) start(ctx actor.Context, e *entry) {

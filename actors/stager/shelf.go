@@ -13,15 +13,17 @@ type Shelf struct {
 	dev    metal.Device
 	layers []*ple.Layer
 	rows   int
+	keep   int
 	retire func(*ple.Window)
 
 	mu   sync.Mutex
 	free []*ple.Window
 }
 
-// NewShelf returns a shelf of windows with room for rows rows; retire is called for windows that ended uncleanly.
-func NewShelf(dev metal.Device, layers []*ple.Layer, rows int, retire func(*ple.Window)) *Shelf {
-	return &Shelf{dev: dev, layers: layers, rows: rows, retire: retire}
+// NewShelf returns a shelf of windows with room for rows rows, of which it keeps at most so many; retire is called for
+// windows that ended uncleanly.
+func NewShelf(dev metal.Device, layers []*ple.Layer, rows, keep int, retire func(*ple.Window)) *Shelf {
+	return &Shelf{dev: dev, layers: layers, rows: rows, keep: keep, retire: retire}
 }
 
 // Take returns a window for the caller to Reset.
@@ -48,6 +50,10 @@ func (s *Shelf) Put(w *ple.Window) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.free) == s.keep {
+		w.Free() // its sequence has been promised memory, an empty house has not
+		return
+	}
 	s.free = append(s.free, w)
 }
 

@@ -74,7 +74,7 @@ func TestOrderAndLanes(t *testing.T) {
 		t.Fatalf("got %d windows, want 12: warm-ups do not count", len(r.Windows))
 	}
 	for _, w := range r.Windows {
-		if w.Prompt != 40 || w.Tokens != 5 || w.Finish != "length" || w.Prefill != 40/2e-3 || w.Served != 4/2e-3 || w.Decode <= 0 || w.Decode > 1000 || w.Peak != 64<<20 {
+		if w.Prompt != 40 || w.Tokens != 5 || w.Finish != "length" || w.Prefill != 40/2e-3 || w.Served != 4/2e-3 || w.Decode <= 0 || w.Peak != 64<<20 {
 			t.Errorf("got %+v", w)
 		}
 	}

@@ -25,12 +25,12 @@ func (d *Device) NewStream() metal.Stream {
 	return &Stream{in: d.Device.NewStream(), meter: d.Meter, parts: d.Parts}
 }
 
-// Book implements metal.Booked, for inner devices that are.
-func (d *Device) Book(bytes int64) error {
-	if b, ok := d.Device.(metal.Booked); ok {
-		return b.Book(bytes)
+// Hold implements metal.Holder, with memory of Go's where the inner device lends none.
+func (d *Device) Hold(bytes int64) ([]byte, func(), error) {
+	if h, ok := d.Device.(metal.Holder); ok {
+		return h.Hold(bytes)
 	}
-	return nil
+	return make([]byte, bytes), func() {}, nil
 }
 
 // Stream times the ops of another stream.

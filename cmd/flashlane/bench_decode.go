@@ -37,7 +37,7 @@ func (c benchDecode) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, p.Close())
 	}
-	o, err := c.options()
+	o, err := c.options(inner)
 	if err != nil {
 		return errors.Join(err, p.Close(), inner.Close())
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // wireRequest is a POST as it goes over the wire, asking for the connection to be closed after the answer.
@@ -108,23 +107,7 @@ func TestDisconnectAtAnyByte(t *testing.T) {
 	wg.Wait()
 	http.DefaultClient.CloseIdleConnections()
 
-	var h struct{ Active, Queued int }
-	var open int
-	deadline := time.Now().Add(20 * time.Second) // generous: this waits for the state, it does not measure
-	for {
-		_, raw := s.do(t, "GET", "/health", nil)
-		if err := json.Unmarshal(raw, &h); err != nil {
-			t.Fatal(err)
-		}
-		open, _ = s.openFiles()
-		if h.Active == 0 && h.Queued == 0 && (!counted || open <= files+1) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after all have left: active %d, queued %d, want 0; %d open files, %d before", h.Active, h.Queued, open, files)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	s.settled(t, files, counted)
 	if got := s.ask(t, stays); got.Flashlane.Tokens != want.Flashlane.Tokens {
 		t.Errorf("after it: tokens %s, want %s", got.Flashlane.Tokens, want.Flashlane.Tokens)
 	}

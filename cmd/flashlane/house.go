@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -28,7 +27,7 @@ type houseFlags struct {
 	Disable    []string `name:"disable-optimization" sep:"none" help:"Lanes to switch off, comma separated, or all. Repeatable."`
 	PLEMode    string   `name:"ple-mode" help:"How planes are made, for measurement: stock, sync, async-raw or cached." default:"cached"`
 	Chunk      int      `name:"prefill-chunk" help:"Rows of a prefill chunk." default:"256"`
-	Prefix     string   `name:"prefix-cache" help:"Most memory for snapshots of prompt beginnings; 0 keeps none. Default: an eighth of the memory limit." placeholder:"SIZE"`
+	Prefix     string   `name:"prefix-cache" help:"Most memory for snapshots of prompt beginnings; 0 keeps none. Default: an eighth of what the memory limit leaves." placeholder:"SIZE"`
 	CacheDir   string   `name:"cache-dir" help:"Folder where snapshots of prompt beginnings outlive the process. Default: none." placeholder:"DIR"`
 	CacheSize  string   `name:"cache-size" help:"Most disk for them." default:"8GiB" placeholder:"SIZE"`
 	MaxActive  int      `name:"max-active" help:"Requests worked on at once." default:"8"`
@@ -42,6 +41,7 @@ type house struct {
 	bundle *bundle.Bundle
 	system *actors.System
 	model  *server.Model
+	memory shares
 	log    zerolog.Logger
 }
 
@@ -99,18 +99,10 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 	if h.model = f.describe(b, id, rule); h.model.Depth != f.Depth {
 		log.Warn().Int("asked", f.Depth).Str("reason", b.HeadReason).Msg("served at depth 0: the pack has no usable MTP head")
 	}
-	memory, err := parseSize(f.Memory)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("--memory-limit: %w", err), h.closeBundle())
+	if h.memory, err = shareMemory(b); err != nil {
+		return nil, errors.Join(err, h.closeBundle())
 	}
-	if memory == 0 {
-		memory = b.Device.Info().MemTotal
-	}
-	if memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		// The collector works harder before garbage passes the limit; the program itself needs some beside it.
-		debug.SetMemoryLimit(memory + 64<<20)
-	}
-	prefixes := memory / 8
+	prefixes := max(h.memory.limit-h.memory.beside-b.Device.Used(), 0) / 8
 	if f.Prefix == "0" {
 		prefixes = 0
 	} else if f.Prefix != "" {
@@ -131,7 +123,7 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 	}
 	h.system, err = actors.Start(actors.Config{Model: b.Model, Head: b.Head, Tokenizer: b.Tokenizer, Vocab: b.Vocab, StopIDs: b.StopIDs,
 		Lanes: settings, PLEMode: mode, Chunk: f.Chunk, MaxActive: f.MaxActive, MaxQueue: queue,
-		MemoryLimit: memory, PrefixCache: prefixes, CacheDir: f.CacheDir, CacheLimit: onDisk, Pack: h.model.Fingerprint, FixedDepth: f.FixedDepth, Log: log, GiveUp: giveUp})
+		MemoryLimit: h.memory.limit, Beside: h.memory.beside, PrefixCache: prefixes, CacheDir: f.CacheDir, CacheLimit: onDisk, Pack: h.model.Fingerprint, FixedDepth: f.FixedDepth, Log: log, GiveUp: giveUp})
 	if err != nil {
 		return nil, errors.Join(err, h.closeBundle())
 	}

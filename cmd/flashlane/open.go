@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flashlane/flashlane/actors/accountant"
 	"github.com/flashlane/flashlane/engine/bundle"
 	"github.com/flashlane/flashlane/engine/model"
 	"github.com/flashlane/flashlane/engine/pack"
@@ -25,7 +26,7 @@ type packFlags struct {
 	Threads int     `help:"CPU threads an operation may use; 0 means all cores." default:"0"`
 	Context int     `help:"Most positions of a request, prompt and answer together; 0 means the pack's max_position_embeddings." default:"0"`
 	Memory  string  `name:"memory-limit" help:"Most memory for weights, caches and snapshots, for instance 8GiB or 512MiB. Default: what the machine or its cgroup has." placeholder:"SIZE"`
-	Ngram   string  `name:"ngram-cache" help:"Most memory for the n-gram row cache; off holds no rows. Default: 1GiB." placeholder:"SIZE"`
+	Ngram   string  `name:"ngram-cache" help:"Most memory for the n-gram row cache; off holds no rows. Default: 1GiB, or a sixteenth of the memory limit if that is less." placeholder:"SIZE"`
 	Place   string  `name:"ngram-placement" help:"Where n-gram rows are read from: memory (copied at load, within --memory-limit), mmap, file, or auto: memory up to 64 MiB, else mmap." default:"auto"`
 
 	tableFile func(io.ReaderAt) io.ReaderAt // stands before n-gram table files, for measurement
@@ -67,7 +68,12 @@ func (f packFlags) openDevice() (metal.Device, error) {
 		if most := 8 * runtime.NumCPU(); f.Threads > most {
 			return nil, fmt.Errorf("--threads: got %d, want at most %d (eight for each core)", f.Threads, most)
 		}
-		return cpu.New(cpu.Options{Threads: f.Threads, Memory: limit})
+		dev, err := cpu.New(cpu.Options{Threads: f.Threads, Memory: limit})
+		if err != nil {
+			return nil, err
+		}
+		dev.Beside(accountant.Resident()) // until the pack is loaded, and all can be weighed
+		return dev, nil
 	}
 	return nil, fmt.Errorf("--device: got %q, want auto or cpu (flashlane doctor tells what this machine offers)", f.Device)
 }
@@ -82,7 +88,7 @@ func (f packFlags) open() (*bundle.Bundle, string, error) {
 	if err != nil {
 		return nil, "", errors.Join(err, p.Close())
 	}
-	o, err := f.options()
+	o, err := f.options(dev)
 	if err != nil {
 		return nil, "", errors.Join(err, p.Close(), dev.Close())
 	}
@@ -93,9 +99,9 @@ func (f packFlags) open() (*bundle.Bundle, string, error) {
 	return b, id, nil
 }
 
-// options are how the pack is loaded.
-func (f packFlags) options() (bundle.Options, error) {
-	rows, err := f.rowCache()
+// options are how the pack is loaded on a device.
+func (f packFlags) options(dev metal.Device) (bundle.Options, error) {
+	rows, err := f.rowCache(dev)
 	if err != nil {
 		return bundle.Options{}, err
 	}
@@ -106,14 +112,17 @@ func (f packFlags) options() (bundle.Options, error) {
 	return bundle.Options{Context: f.Context, PLECache: rows, Placement: place, TableFile: f.tableFile}, nil
 }
 
-// rowCache is the byte limit of the n-gram row cache: 0 is the default, -1 holds no rows.
-func (f packFlags) rowCache() (int64, error) {
+// rowCache is the byte limit of the n-gram row cache; -1 holds no rows.
+func (f packFlags) rowCache(dev metal.Device) (int64, error) {
 	if f.Ngram == "off" || f.Ngram == "0" {
 		return -1, nil
 	}
 	n, err := parseSize(f.Ngram)
 	if err != nil {
 		return 0, fmt.Errorf("--ngram-cache: %w, or off", err)
+	}
+	if host, ok := dev.(metal.Hosted); ok && n == 0 && host.Limit() > 0 {
+		n = min(model.DefaultPLECache, host.Limit()/16)
 	}
 	return n, nil
 }
@@ -128,7 +137,7 @@ func (f packFlags) openModel() (*model.Model, func() error, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close())
 	}
-	o, err := f.options()
+	o, err := f.options(dev)
 	if err != nil {
 		return nil, nil, errors.Join(err, p.Close(), dev.Close())
 	}

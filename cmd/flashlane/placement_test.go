@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -59,7 +60,6 @@ func TestPlacementRefused(t *testing.T) {
 		"mmap of the embedded pack": {[]string{"--ngram-placement", "mmap"}, []string{"embedded pack", "auto or memory"}},
 		"file of the embedded pack": {[]string{"--ngram-placement", "file"}, []string{"embedded pack", "auto or memory"}},
 		"an unknown place":          {[]string{"--ngram-placement", "disk"}, []string{"--ngram-placement", "memory, mmap, file"}},
-		"no room for it":            {[]string{"--ngram-placement", "memory", "--model", nanoFolder, "--memory-limit", "12MB"}, []string{"1028", "12000000", "--ngram-placement file or mmap"}},
 	} {
 		_, stderr, code := runProgram(t, append([]string{"generate", "hello"}, c.args...)...)
 		if code == 0 {
@@ -70,6 +70,48 @@ func TestPlacementRefused(t *testing.T) {
 				t.Errorf("%s: got %q, want one that says %q", name, stderr, want)
 			}
 		}
+	}
+}
+
+// TestPlacementOfALargeTable serves a pack whose table (sparse, some 18 GB) is larger than the memory limit: in place it
+// counts for nothing, and into memory it is refused by numbers.
+func TestPlacementOfALargeTable(t *testing.T) {
+	config, err := os.ReadFile(filepath.Join(nanoFolder, "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := regexp.MustCompile(`"ngram_vocab_size_base": \d+`)
+	if !base.Match(config) {
+		t.Fatal("config.json names no ngram_vocab_size_base")
+	}
+	geometry, dir := filepath.Join(t.TempDir(), "config.json"), filepath.Join(t.TempDir(), "pack")
+	if err := os.WriteFile(geometry, base.ReplaceAll(config, []byte(`"ngram_vocab_size_base": 20000000`)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := runProgram(t, "pack", "synth", "--geometry", geometry, "--layers", "4", "--sparse-table", dir); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	var first string
+	for _, place := range []string{"auto", "file"} {
+		s := startServe(t, "--model", dir, "--memory-limit", "1GiB", "--ngram-placement", place)
+		a := s.ask(t, question("What is a slice?", object{"max_tokens": 8, "temperature": 0}))
+		if first == "" {
+			first = a.Flashlane.Tokens
+		}
+		if a.Flashlane.Tokens != first || first == "" {
+			t.Errorf("%s: tokens %q, want %q", place, a.Flashlane.Tokens, first)
+		}
+		want := place
+		if place == "auto" {
+			want = "mmap"
+		}
+		if log := strings.Join(s.lines(), "\n"); !strings.Contains(log, `"placement":"`+want+`"`) {
+			t.Errorf("%s: the log lacks %s:\n%s", place, want, log)
+		}
+	}
+	_, stderr, code := runProgram(t, "generate", "hello", "--model", dir, "--memory-limit", "1GiB", "--ngram-placement", "memory")
+	if code == 0 || !strings.Contains(stderr, "1073741824") || !strings.Contains(stderr, "bytes of rows into memory") || !strings.Contains(stderr, "--ngram-placement file or mmap") {
+		t.Errorf("into memory: exit %d, %q, want a refusal with the limit and what else to do", code, stderr)
 	}
 }
 

@@ -47,7 +47,7 @@ func (c serveCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Log = h.log
+	o.Log, o.BodyMemory = h.log, h.memory.growth*2/3
 	err = serve(ctx, o, h)
 	if cause := context.Cause(ctx); errors.Is(cause, errGivenUp) {
 		err = errors.Join(cause, err)

@@ -66,6 +66,7 @@ func (b *Bundle) open(o Options) (err error) {
 	if errors.Is(err, mtp.ErrNoHead) {
 		b.HeadReason, err = err.Error(), nil
 	}
+	b.Pack.LeaveAll()
 	return err
 }
 

@@ -96,7 +96,7 @@ func loadTable(l *block.Loader, n, k int, o Options) (*ple.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err = spec.Place(o.Placement, func(bytes int64) error { return book(l, bytes) })
+	spec, err = spec.Place(o.Placement, func(bytes int64) ([]byte, error) { return hold(l, bytes) })
 	if err != nil {
 		return nil, err
 	}
@@ -117,24 +117,21 @@ func loadTable(l *block.Loader, n, k int, o Options) (*ple.Cache, error) {
 	return ple.NewCache(t, limit/int64(n), ple.CacheOptions{})
 }
 
-// booked is what a table in memory counts for on a device whose memory is the host's.
-type booked struct {
-	dev   metal.Booked
-	bytes int64
-}
+// lent is memory of a table that the device lent.
+type lent struct{ release func() }
 
-// Free gives the bytes back.
-func (b booked) Free() { _ = b.dev.Book(-b.bytes) } // giving back does not fail
+// Free gives it back.
+func (h lent) Free() { h.release() }
 
-// book counts host memory against the device's limit if they are one, until the loader frees.
-func book(l *block.Loader, bytes int64) error {
-	dev, ok := l.Device.(metal.Booked)
+// hold lends memory for a table until the loader frees: the device's, under its limit, if it has any of the host's.
+func hold(l *block.Loader, bytes int64) ([]byte, error) {
+	dev, ok := l.Device.(metal.Holder)
 	if !ok {
-		return nil
+		return make([]byte, bytes), nil
 	}
-	if err := dev.Book(bytes); err != nil {
-		return err
+	b, release, err := dev.Hold(bytes)
+	if err == nil {
+		l.Hold(lent{release})
 	}
-	l.Hold(booked{dev, bytes})
-	return nil
+	return b, err
 }

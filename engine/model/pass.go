@@ -111,6 +111,20 @@ func (p *Pass) x(n int) metal.Mat {
 	return metal.Mat{Buf: p.streams, Rows: n, Cols: w, Stride: w}
 }
 
+// RowBytes is the device memory that a drafted row takes until it is committed, its logits included.
+func (p *Pass) RowBytes() int64 {
+	cols := p.logits.cols
+	for i := range p.held {
+		for _, r := range []*room{&p.held[i].pre, &p.held[i].post, &p.held[i].beta, &p.held[i].decay} {
+			cols += r.cols
+		}
+	}
+	for i := range p.heldPLE {
+		cols += p.heldPLE[i].cols
+	}
+	return 4 * int64(cols)
+}
+
 // Stream is the pass's op queue, for a Probe to read with.
 func (p *Pass) Stream() metal.Stream { return p.st }
 

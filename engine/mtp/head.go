@@ -70,8 +70,10 @@ func (h *Head) Attach(seq *state.Sequence) error {
 	return nil
 }
 
-// Bytes is what the MTP caches of a sequence with room for so many positions hold, for admission.
-func (h *Head) Bytes(positions int) int64 { return h.layer.Attention.CacheShape().Bytes(positions) }
+// Peak is the most the MTP caches of a sequence hold while they grow to so many positions, for admission.
+func (h *Head) Peak(positions int) int64 {
+	return h.layer.Attention.CacheShape().Peak(positions, h.m.Context())
+}
 
 // Close frees the weights. No pass may be running.
 func (h *Head) Close() { h.loader.Free() }

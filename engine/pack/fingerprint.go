@@ -17,7 +17,10 @@ const (
 // each large one. It costs milliseconds and tells packs apart that were made differently; it is no proof that no byte of
 // a large tensor was changed. It is part of snapshot and cache keys.
 func (p *Pack) Fingerprint() string {
-	p.once.Do(func() { p.fingerprint = p.hash() })
+	p.once.Do(func() {
+		p.fingerprint = p.hash()
+		p.LeaveAll()
+	})
 	return p.fingerprint
 }
 

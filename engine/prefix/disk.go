@@ -24,10 +24,11 @@ var ErrNotStored = errors.New("prefix: not on disk")
 
 // DiskOptions of a disk tier.
 type DiskOptions struct {
-	Pack   string       // fingerprint of the pack
-	Device metal.Info   // of the device
-	Shape  *state.Shape // of the model's sequences
-	Limit  int64        // bytes of snapshots on disk, of all packs together
+	Pack   string           // fingerprint of the pack
+	Device metal.Info       // of the device
+	Shape  *state.Shape     // of the model's sequences
+	Limit  int64            // bytes of snapshots on disk, of all packs together
+	Now    func() time.Time // the clock that uses are stamped with, which may jump: the order of eviction is all that hangs on it; nil: time.Now
 }
 
 // Disk keeps snapshots in an SQLite file, so that they outlive the process. What is stored where is in memory: Lookup does
@@ -100,7 +101,10 @@ func OpenDisk(dir string, o DiskOptions) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("prefix: disk cache: %w", err)
 	}
-	d := &Disk{model: o.Pack + "\n" + o.Device.Kind, o: o, sep: o.Device.PromptRows, path: filepath.Join(dir, diskFile), now: time.Now}
+	d := &Disk{model: o.Pack + "\n" + o.Device.Kind, o: o, sep: o.Device.PromptRows, path: filepath.Join(dir, diskFile), now: o.Now}
+	if d.now == nil {
+		d.now = time.Now
+	}
 	err := d.open()
 	if err != nil && unreadable(err) {
 		for _, suffix := range []string{"", "-wal", "-shm"} {

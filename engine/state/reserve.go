@@ -68,11 +68,22 @@ func grow(dev metal.Device, st metal.Stream, caches []*Attention, used, position
 // Peak is the most a sequence of so many positions ever holds on the device while its trunk caches grow towards them: at
 // the last growth the old and the new caches are there side by side. It is what admission reserves.
 func (s *Shape) Peak(positions int) int64 {
-	positions = min(positions, s.Positions)
-	old, room := 0, firstPositions
-	for room < positions {
-		old, room = room, 2*room
-	}
-	room = min(room, s.Positions)
+	old, room := lastGrowth(positions, s.Positions)
 	return s.Bytes(room) + s.Bytes(old) - s.Bytes(0)
+}
+
+// Peak is the same for the caches of one attention layer alone, of a sequence that holds at most limit positions.
+func (a AttentionShape) Peak(positions, limit int) int64 {
+	old, room := lastGrowth(positions, limit)
+	return a.Bytes(room) + a.Bytes(old)
+}
+
+// lastGrowth is the room for positions before and after the last growth on the way to so many positions.
+func lastGrowth(positions, limit int) (before, after int) {
+	positions = min(positions, limit)
+	after = firstPositions
+	for after < positions {
+		before, after = after, 2*after
+	}
+	return before, min(after, limit)
 }

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/flashlane/flashlane/metal"
 )
@@ -11,26 +10,26 @@ import (
 type buffer struct {
 	dev   *Device
 	dtype metal.DType
+	mem   []byte // the same memory, as the arena gave it
 	f     []float32
 	i     []int32
 }
 
-func newBuffer(d *Device, t metal.DType, n int) *buffer {
-	b := &buffer{dev: d, dtype: t}
-	if t == metal.I32 {
-		b.i = make([]int32, n)
-		return b
+func newBuffer(d *Device, t metal.DType, n int) (*buffer, bool) {
+	mem := d.spare.take(4 * n)
+	if mem == nil {
+		var ok bool
+		if mem, ok = d.buffers.take(4 * n); !ok {
+			return nil, false
+		}
 	}
-	b.f = alignedF32(n)
-	return b
-}
-
-// alignedF32 returns n zeroed values whose first sits on a cache line, so that 64-byte loads never straddle two.
-func alignedF32(n int) []float32 {
-	const line = 16
-	s := make([]float32, n+line)
-	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s)))/4) & (line - 1)
-	return s[off : off+n : off+n]
+	b := &buffer{dev: d, dtype: t, mem: mem}
+	if t == metal.I32 {
+		b.i = intsIn(mem)
+	} else {
+		b.f = floatsOf(mem)
+	}
+	return b, true
 }
 
 func (b *buffer) DType() metal.DType { return b.dtype }
@@ -47,7 +46,10 @@ func (b *buffer) Free() {
 		return
 	}
 	b.dev.used.Add(-int64(b.Len()) * 4)
-	b.f, b.i = nil, nil
+	if !b.dev.spare.give(b.mem, b.dev.buffers.give) {
+		b.dev.buffers.give(b.mem)
+	}
+	b.mem, b.f, b.i = nil, nil, nil
 }
 
 // vecOf is the memory of a vector.

@@ -13,18 +13,23 @@ import (
 var ErrKernels = errors.New("cpu: kernel set not available")
 
 var (
-	_ metal.Device = (*Device)(nil)
-	_ metal.Booked = (*Device)(nil)
+	_ metal.Device   = (*Device)(nil)
+	_ metal.Relieved = (*Device)(nil)
+	_ metal.Hosted   = (*Device)(nil)
+	_ metal.Holder   = (*Device)(nil)
 )
 
 // Device is the host's processor as a metal.Device. It is safe for concurrent use.
 type Device struct {
 	workers *workers
 	kernels *kernelSet
-	slab    slab
+	buffers arena
+	spare   spare // of buffers
+	weights arena
 	used    atomic.Int64
 	full    atomic.Pointer[func(bytes int64) int64]
-	limit   int64 // bytes Alloc and Load may hold together, 0: no limit known
+	beside  atomic.Int64
+	limit   int64 // bytes Alloc and Load may hold together with beside, 0: no limit known
 	info    metal.Info
 }
 
@@ -51,7 +56,7 @@ func New(o Options) (*Device, error) {
 		o.Threads = runtime.NumCPU()
 	}
 	total := memTotal()
-	d := &Device{workers: newWorkers(o.Threads), kernels: ks, limit: o.Memory}
+	d := &Device{workers: newWorkers(o.Threads), kernels: ks, weights: arena{huge: true}, limit: o.Memory}
 	if d.limit == 0 {
 		d.limit = total
 	}
@@ -78,7 +83,7 @@ func pickKernels(name string) (*kernelSet, error) {
 // Info describes the device.
 func (d *Device) Info() metal.Info { return d.info }
 
-// Alloc returns n zeroed elements of host memory, or an error wrapping metal.ErrMemory.
+// Alloc returns n zeroed elements of host memory, with their pages behind them, or an error wrapping metal.ErrMemory.
 func (d *Device) Alloc(t metal.DType, n int) (metal.Buffer, error) {
 	if n < 0 || n > 1<<60 {
 		return nil, fmt.Errorf("cpu: alloc: got %d elements, want 0..2^60: %w", n, metal.ErrMemory)
@@ -86,7 +91,12 @@ func (d *Device) Alloc(t metal.DType, n int) (metal.Buffer, error) {
 	if err := d.take(int64(n) * 4); err != nil {
 		return nil, fmt.Errorf("cpu: alloc %d elements: %w", n, err)
 	}
-	return newBuffer(d, t, n), nil
+	b, ok := newBuffer(d, t, n)
+	if !ok {
+		d.used.Add(-int64(n) * 4)
+		return nil, fmt.Errorf("cpu: alloc %d elements: %w: the system gives no more pages", n, metal.ErrMemory)
+	}
+	return b, nil
 }
 
 // OnFull implements metal.Relieved.
@@ -95,39 +105,59 @@ func (d *Device) OnFull(free func(bytes int64) int64) { d.full.Store(&free) }
 // take books bytes, or says why not.
 func (d *Device) take(bytes int64) error {
 	used := d.used.Add(bytes)
-	if d.limit > 0 && used > d.limit && bytes <= d.limit {
+	if d.limit == 0 {
+		return nil
+	}
+	beside := d.beside.Load()
+	limit := d.limit - beside
+	if used > limit && bytes <= limit {
 		if free := d.full.Load(); free != nil {
 			d.used.Add(-bytes)
-			(*free)(used - d.limit)
+			(*free)(used - limit)
 			used = d.used.Add(bytes)
 		}
 	}
-	if d.limit > 0 && (used > d.limit || bytes > d.limit) {
+	if used > limit || bytes > limit {
 		d.used.Add(-bytes)
-		return fmt.Errorf("%w: got %d bytes more on top of %d in use, want %d or less together; free some or raise the limit",
-			metal.ErrMemory, bytes, used-bytes, d.limit)
+		return fmt.Errorf("%w: got %d bytes more on top of %d in use and %d kept for the program, want %d or less together; free some or raise the limit",
+			metal.ErrMemory, bytes, used-bytes, beside, d.limit)
 	}
 	return nil
 }
 
-// Book implements metal.Booked.
-func (d *Device) Book(bytes int64) error {
-	if bytes < 0 {
-		d.used.Add(bytes)
-		return nil
+// Hold implements metal.Holder.
+func (d *Device) Hold(bytes int64) ([]byte, func(), error) {
+	if err := d.take(bytes); err != nil {
+		return nil, nil, err
 	}
-	return d.take(bytes)
+	b, ok := d.weights.take(int(bytes))
+	if !ok {
+		d.used.Add(-bytes)
+		return nil, nil, fmt.Errorf("%w: the system gives no more pages", metal.ErrMemory)
+	}
+	return b, func() {
+		d.weights.give(b)
+		d.used.Add(-bytes)
+	}, nil
 }
 
-// Used is the number of bytes held by buffers and weights, and booked.
+// Beside implements metal.Hosted.
+func (d *Device) Beside(bytes int64) { d.beside.Store(bytes) }
+
+// Limit implements metal.Hosted.
+func (d *Device) Limit() int64 { return d.limit }
+
+// Used is the number of bytes held by buffers and weights, and by Hold.
 func (d *Device) Used() int64 { return d.used.Load() }
 
 // NewStream returns an op queue; ops run at once.
 func (d *Device) NewStream() metal.Stream { return newStream(d) }
 
-// Close ends the workers.
+// Close ends the workers and unmaps all memory: no buffer and no weight may be used afterwards.
 func (d *Device) Close() error {
 	d.workers.close()
+	d.buffers.close()
+	d.weights.close()
 	return nil
 }
 

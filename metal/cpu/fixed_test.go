@@ -80,7 +80,7 @@ func TestPrepareBits(t *testing.T) {
 						x[i] = edges[rng.IntN(top)]
 					}
 				}
-				got, want := alignedBytes(fixedBytes(k, group)), alignedBytes(fixedBytes(k, group))
+				got, want := heapBytes(fixedBytes(k, group)), heapBytes(fixedBytes(k, group))
 				ks.prepare(unsafe.Pointer(&got[0]), x, group, 128)
 				plain(unsafe.Pointer(&want[0]), x, group, 128)
 				if !bytes.Equal(got, want) {

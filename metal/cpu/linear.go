@@ -123,7 +123,7 @@ func (d *desk) multiply(ks *kernelSet, w *weight, e, tile, n int, x *rowsOf, row
 	if expand {
 		lay, bunch, most = layF32, 1, ks.rows[layF32]
 		if len(d.wide) < w.cols*tileN {
-			d.wide = alignedF32(w.cols * tileN)
+			d.wide = floatsOf(heapBytes(4 * w.cols * tileN))
 		}
 	}
 	blocks := (rows + most - 1) / most

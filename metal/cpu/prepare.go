@@ -11,7 +11,7 @@ type prepared struct {
 func (p *prepared) room(rows int, w *weight) rowsOf {
 	stride := fixedBytes(w.cols, w.group)
 	if len(p.words) < rows*stride/4 {
-		p.words = alignedWords(rows * stride / 4)
+		p.words = wordsOf(heapBytes(rows * stride))
 	}
 	return rowsOf{base: unsafe.Pointer(unsafe.SliceData(p.words)), stride: uintptr(stride)}
 }

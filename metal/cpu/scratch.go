@@ -23,7 +23,7 @@ func (c *scratch) free() { scratches.Put(c) }
 // grow makes room for n values; the contents are garbage.
 func (c *scratch) grow(n int) {
 	if cap(c.f) < n {
-		c.f = alignedF32(n + n/4)
+		c.f = floatsOf(heapBytes(4 * (n + n/4)))
 	}
 	c.f = c.f[:n]
 }

@@ -78,6 +78,8 @@ func (w *weight) Bytes() int64         { return int64(len(w.data)) + int64(len(w
 
 func (w *weight) Free() {
 	w.dev.used.Add(-w.Bytes())
+	w.dev.weights.give(w.data)
+	w.dev.weights.give(bytesOf(w.sb))
 	w.data, w.sb = nil, nil
 }
 
@@ -130,9 +132,9 @@ func (d *Device) Load(spec metal.WeightSpec) (metal.Weight, error) {
 	if err := d.take(int64(tiles)*int64(w.step) + int64(words)*4); err != nil {
 		return nil, fmt.Errorf("cpu: load %s: %w", spec.Name, err)
 	}
-	w.data = d.slab.take(tiles * w.step)
-	if words > 0 {
-		w.sb = d.slab.words(words)
+	if !w.take(tiles*w.step, words) {
+		d.used.Add(-int64(tiles)*int64(w.step) - int64(words)*4)
+		return nil, fmt.Errorf("cpu: load %s: %w: the system gives no more pages", spec.Name, metal.ErrMemory)
 	}
 	d.workers.run(tiles, max(1, (1<<15)/(w.cols*tileN)), func(lo, hi int) {
 		for t := lo; t < hi; t++ {
@@ -140,6 +142,21 @@ func (d *Device) Load(spec metal.WeightSpec) (metal.Weight, error) {
 		}
 	})
 	return w, nil
+}
+
+// take gives the weight its memory; false: there is none.
+func (w *weight) take(bytes, words int) bool {
+	data, ok := w.dev.weights.take(bytes)
+	if !ok {
+		return false
+	}
+	sb, ok := w.dev.weights.take(4 * words)
+	if !ok {
+		w.dev.weights.give(data)
+		return false
+	}
+	w.data, w.sb = data, wordsOf(sb)
+	return true
 }
 
 // checkSpec compares every length with what the shape asks for.
@@ -193,15 +210,4 @@ func checkSpec(s *metal.WeightSpec) error {
 		}
 	}
 	return nil
-}
-
-// alignedBytes is alignedF32 for bytes.
-func alignedBytes(n int) []byte {
-	f := alignedF32((n + 3) / 4)
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), n)
-}
-
-// alignedWords is alignedF32 for u32.
-func alignedWords(n int) []uint32 {
-	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(alignedF32(n)))), n)
 }

@@ -62,6 +62,7 @@ func (l *Loader) load(spec metal.WeightSpec) metal.Weight {
 		return nil
 	}
 	l.Hold(w)
+	l.Pack.Leave(spec)
 	return w
 }
 

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package cpu
-
-// hugePages does nothing here.
-func hugePages([]byte) {}
