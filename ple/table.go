@@ -24,6 +24,10 @@ type Table struct {
 	ends   []Span      // of each mapped file, its plane that ends last
 	ahead  [][3]Ahead  // of every shard's planes, or nil
 	blind  atomic.Bool // some file cannot tell after all
+
+	before int64        // bytes of files in the process when the table was opened
+	most   int64        // MappedMost
+	copies atomic.Int64 // rows copied from a mapping
 }
 
 // OpenTable checks the spec (see [TableSpec.Validate]) and, where a file can tell its size, that every plane lies inside
@@ -48,6 +52,9 @@ func OpenTable(spec TableSpec) (*Table, error) {
 				return nil, fmt.Errorf("%w: %s: shard %d: %s: %w", ErrTable, spec.Name, i, planeNames[j], err)
 			}
 		}
+	}
+	if t.faults {
+		t.before, t.most = filePages(), MappedMost
 	}
 	t.ahead = aheads(spec.Shards)
 	return t, nil
@@ -195,6 +202,7 @@ func (t *Table) copyMapping(dst []byte, sh *Shard, at int64) (err error) {
 		}
 	}()
 	t.copy(dst, sh, at)
+	t.trim()
 	return nil
 }
 

@@ -51,15 +51,12 @@ func shareMemory(b *bundle.Bundle) (shares, error) {
 	return s, nil
 }
 
-// rowMemory is what the caches of n-gram rows may come to hold, and what embedded tables may bring into the process page by
-// page. Pages of a mapped table are not counted: the system takes them back when it needs room, as those of any file that
-// is read. A table that was copied is the device's to count.
+// rowMemory is what the caches of n-gram rows may come to hold, and what tables that are read where they lie may bring into
+// the process page by page. A table that was copied is the device's to count.
 func rowMemory(b *bundle.Bundle) (cached, inPlace int64) {
 	for _, l := range b.Model.PLE {
 		cached += l.Cache.Most()
-		if t := l.Cache.Table(); t.Embedded() {
-			inPlace += t.Bytes()
-		}
+		inPlace += l.Cache.Table().InPlace()
 	}
 	return cached, inPlace
 }
