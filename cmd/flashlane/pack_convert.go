@@ -69,7 +69,7 @@ func (c convertCmd) Run(ctx context.Context) (err error) {
 	all, _ := plan.Bytes()
 	fmt.Printf("pack\trecipe %s, %d bytes of tensors, from %d\n", c.Recipe, all, p.Summary().Bytes)
 	m := manifest.Manifest{Made: fmt.Sprintf("pack convert, recipe %s, from %s (%s, fingerprint %s)", c.Recipe, p.Name, p.Layout, p.Fingerprint())}
-	if err := plan.Write(ctx, c.Out, texts, m, runJobs); err != nil {
+	if err := plan.Write(ctx, c.Out, texts, m, writeJobs); err != nil {
 		return fmt.Errorf("pack convert: %w", err)
 	}
 	fmt.Println("written\t" + c.Out)

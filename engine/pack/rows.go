@@ -332,6 +332,14 @@ func (r *Rows) read(dst []byte, part, plane int, off int64) error {
 	if off < 0 || off+int64(len(dst)) > s.Len {
 		panic(fmt.Sprintf("pack: %s: part %d: read of bytes %d to %d in a plane of %d", r.Name, part, off, off+int64(len(dst)), s.Len))
 	}
+	if err := readSpan(s, dst, off); err != nil {
+		return fmt.Errorf("tensor %q: %w", r.Name, err)
+	}
+	return nil
+}
+
+// readSpan fills dst with bytes that the span has from off on.
+func readSpan(s *ple.Span, dst []byte, off int64) error {
 	if s.Data != nil {
 		copy(dst, s.Data[off:])
 		return nil
@@ -343,5 +351,5 @@ func (r *Rows) read(dst []byte, part, plane int, off int64) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		err = fmt.Errorf("got %d of %d bytes at offset %d: %w (was the file changed?)", n, len(dst), s.Off+off, io.ErrUnexpectedEOF)
 	}
-	return fmt.Errorf("tensor %q: %w", r.Name, err)
+	return err
 }
