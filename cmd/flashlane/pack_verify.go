@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/flashlane/flashlane/engine/pack"
 	"github.com/flashlane/flashlane/engine/pack/audit"
@@ -39,7 +40,7 @@ func (c verifyCmd) Run(ctx context.Context) (err error) {
 		}
 		fmt.Printf("%-5s  %-11s  %s\n", verdict, s.Name, s.Said)
 		for _, f := range s.Faults {
-			fmt.Printf("       %v\n", f)
+			fmt.Println("       " + strings.ReplaceAll(f.Error(), "\n", "\n       "))
 		}
 		if n := s.Count() - len(s.Faults); n > 0 {
 			fmt.Printf("       and %d more\n", n)

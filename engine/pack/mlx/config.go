@@ -33,6 +33,11 @@ func (p *Plan) Config(source []byte) ([]byte, error) {
 	if ids := p.config.StopIDs; len(ids) > 0 {
 		root["eos_token_id"] = ids
 	}
+	for _, key := range []string{"dtype", "torch_dtype"} {
+		if text[key] != nil {
+			text[key] = "bfloat16" // what was wider was cast
+		}
+	}
 	p.headConfig(root, text)
 	extra := map[string]any{}
 	if len(p.tables) > 0 {
