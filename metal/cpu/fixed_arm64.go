@@ -1,0 +1,13 @@
+package cpu
+
+import "unsafe"
+
+// prepareDot is prepareBytes in assembly.
+func prepareDot(dst unsafe.Pointer, x []float32, group int, center int32) {
+	prepareDotProd(dst, unsafe.SliceData(x), len(x), group, int(center))
+}
+
+// prepareWide is prepareWords in assembly.
+func prepareWide(dst unsafe.Pointer, x []float32, group int, center int32) {
+	prepareNEON(dst, unsafe.SliceData(x), len(x), group, int(center))
+}
