@@ -108,8 +108,8 @@ func (k *fixedNEON) end() {
 func fixedDot(w *arm, l lay, rows int) {
 	k := &fixedNEON{arm: w, l: l, rows: rows, part: partOf(rows, 3), digits: 3, heads: []int{24, 28, 29, 30}, radix: 25, scale: 26, bias: 27}
 	const codes, center = 24, 31 // c, which is subtracted, or the mask of four-bit codes
-	nibble := codes + k.part // of four-bit codes
-	digits := nibble + 1     // of row 0
+	nibble := codes + k.part     // of four-bit codes
+	digits := nibble + 1         // of row 0
 	k.loadKernelArgs()
 	if l == q8 {
 		w.op("FMOVS kernelArgs_center(R0), F%d", center)
