@@ -236,3 +236,239 @@ narrowtoken:
 
 done:
 	RET
+
+// func groupScoresNEON(a *groupArgs)
+// Scores of two heads, two tokens at a time, as scoresNEON has them one by one.
+TEXT ·groupScoresNEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD groupArgs_runs(R0), R10
+	MOVD groupArgs_count(R0), R11
+	MOVD groupArgs_stride(R0), R12
+	MOVD groupArgs_keys(R0), R13
+	MOVD groupArgs_p(R0), R1
+	MOVD groupArgs_total(R0), R2
+	ADD R1, R2, R2
+	MOVD groupArgs_q(R0), R3
+	MOVD groupArgs_dim(R0), R5
+	ADD R3, R5, R4
+	LSR $6, R5, R5
+
+run:
+	MOVD run_from(R10), R17
+	MADD R12, R13, R17, R17
+	MOVD run_n(R10), R15
+	ADD $run__size, R10, R10
+	SUBS $2, R15, R15
+	BLT one
+
+two:
+	MOVD R17, R14
+	ADD R12, R17, R16
+	ADD R12, R16, R17
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD R3, R6
+	MOVD R4, R7
+	MOVD R5, R8
+
+columns:
+	VLD1.P 64(R6), [V24.S4, V25.S4, V26.S4, V27.S4]
+	VLD1.P 64(R7), [V28.S4, V29.S4, V30.S4, V31.S4]
+	VLD1.P 64(R14), [V16.S4, V17.S4, V18.S4, V19.S4]
+	VFMLA V16.S4, V24.S4, V0.S4
+	VFMLA V17.S4, V25.S4, V1.S4
+	VFMLA V18.S4, V26.S4, V2.S4
+	VFMLA V19.S4, V27.S4, V3.S4
+	VFMLA V16.S4, V28.S4, V8.S4
+	VFMLA V17.S4, V29.S4, V9.S4
+	VFMLA V18.S4, V30.S4, V10.S4
+	VFMLA V19.S4, V31.S4, V11.S4
+	VLD1.P 64(R16), [V20.S4, V21.S4, V22.S4, V23.S4]
+	VFMLA V20.S4, V24.S4, V4.S4
+	VFMLA V21.S4, V25.S4, V5.S4
+	VFMLA V22.S4, V26.S4, V6.S4
+	VFMLA V23.S4, V27.S4, V7.S4
+	VFMLA V20.S4, V28.S4, V12.S4
+	VFMLA V21.S4, V29.S4, V13.S4
+	VFMLA V22.S4, V30.S4, V14.S4
+	VFMLA V23.S4, V31.S4, V15.S4
+	SUBS $1, R8, R8
+	BNE columns
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e2ad508 // fadd v8.4s, v8.4s, v10.4s
+	WORD $0x4e2bd529 // fadd v9.4s, v9.4s, v11.4s
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	WORD $0x4e2ed58c // fadd v12.4s, v12.4s, v14.4s
+	WORD $0x4e2fd5ad // fadd v13.4s, v13.4s, v15.4s
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVS groupArgs_scale(R0), F31
+	VZIP1 V4.S4, V0.S4, V16.S4
+	VZIP2 V4.S4, V0.S4, V17.S4
+	VZIP1 V12.S4, V8.S4, V18.S4
+	VZIP2 V12.S4, V8.S4, V19.S4
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	WORD $0x4e33d652 // fadd v18.4s, v18.4s, v19.4s
+	VZIP1 V18.D2, V16.D2, V0.D2
+	VZIP2 V18.D2, V16.D2, V1.D2
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4f9f9000 // fmul v0.4s, v0.4s, v31.s[0]
+	VEXT $8, V0.B16, V0.B16, V1.B16
+	FMOVD.P F0, 8(R1)
+	FMOVD.P F1, 8(R2)
+	SUBS $2, R15, R15
+	BGE two
+
+one:
+	TBZ $0, R15, end
+	MOVD R17, R14
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD R3, R6
+	MOVD R4, R7
+	MOVD R5, R8
+
+onecolumns:
+	VLD1.P 64(R6), [V24.S4, V25.S4, V26.S4, V27.S4]
+	VLD1.P 64(R7), [V28.S4, V29.S4, V30.S4, V31.S4]
+	VLD1.P 64(R14), [V16.S4, V17.S4, V18.S4, V19.S4]
+	VFMLA V16.S4, V24.S4, V0.S4
+	VFMLA V17.S4, V25.S4, V1.S4
+	VFMLA V18.S4, V26.S4, V2.S4
+	VFMLA V19.S4, V27.S4, V3.S4
+	VFMLA V16.S4, V28.S4, V8.S4
+	VFMLA V17.S4, V29.S4, V9.S4
+	VFMLA V18.S4, V30.S4, V10.S4
+	VFMLA V19.S4, V31.S4, V11.S4
+	SUBS $1, R8, R8
+	BNE onecolumns
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4e2ad508 // fadd v8.4s, v8.4s, v10.4s
+	WORD $0x4e2bd529 // fadd v9.4s, v9.4s, v11.4s
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVS groupArgs_scale(R0), F31
+	VZIP1 V8.S4, V0.S4, V16.S4
+	VZIP2 V8.S4, V0.S4, V17.S4
+	WORD $0x4e31d600 // fadd v0.4s, v16.4s, v17.4s
+	VEXT $8, V0.B16, V0.B16, V1.B16
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4f9f9000 // fmul v0.4s, v0.4s, v31.s[0]
+	VDUP V0.S[1], V1.S4
+	FMOVS.P F0, 4(R1)
+	FMOVS.P F1, 4(R2)
+
+end:
+	SUBS $1, R11, R11
+	BNE run
+	RET
+
+// func groupValuesNEON(a *groupArgs)
+// Adds the weighted values of four heads, 16 columns; q is where the sums are.
+TEXT ·groupValuesNEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD groupArgs_runs(R0), R10
+	MOVD groupArgs_count(R0), R11
+	MOVD groupArgs_stride(R0), R12
+	MOVD groupArgs_keys(R0), R13
+	MOVD groupArgs_q(R0), R1
+	MOVD groupArgs_p(R0), R5
+	MOVD groupArgs_dim(R0), R16
+	MOVD groupArgs_total(R0), R17
+	VLD1 (R1), [V0.S4, V1.S4, V2.S4, V3.S4]
+	ADD R16, R1, R2
+	ADD R17, R5, R6
+	VLD1 (R2), [V4.S4, V5.S4, V6.S4, V7.S4]
+	ADD R16, R2, R3
+	ADD R17, R6, R7
+	VLD1 (R3), [V8.S4, V9.S4, V10.S4, V11.S4]
+	ADD R16, R3, R4
+	ADD R17, R7, R8
+	VLD1 (R4), [V12.S4, V13.S4, V14.S4, V15.S4]
+
+run:
+	MOVD run_from(R10), R14
+	MADD R12, R13, R14, R14
+	MOVD run_n(R10), R15
+	ADD $run__size, R10, R10
+
+token:
+	VLD1.P (R14)(R12), [V16.S4, V17.S4, V18.S4, V19.S4]
+	FMOVS.P 4(R5), F20
+	FMOVS.P 4(R6), F21
+	FMOVS.P 4(R7), F22
+	FMOVS.P 4(R8), F23
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4f94925a // fmul v26.4s, v18.4s, v20.s[0]
+	WORD $0x4f94927b // fmul v27.4s, v19.4s, v20.s[0]
+	WORD $0x4e38d400 // fadd v0.4s, v0.4s, v24.4s
+	WORD $0x4e39d421 // fadd v1.4s, v1.4s, v25.4s
+	WORD $0x4e3ad442 // fadd v2.4s, v2.4s, v26.4s
+	WORD $0x4e3bd463 // fadd v3.4s, v3.4s, v27.4s
+	WORD $0x4f95921c // fmul v28.4s, v16.4s, v21.s[0]
+	WORD $0x4f95923d // fmul v29.4s, v17.4s, v21.s[0]
+	WORD $0x4f95925e // fmul v30.4s, v18.4s, v21.s[0]
+	WORD $0x4f95927f // fmul v31.4s, v19.4s, v21.s[0]
+	WORD $0x4e3cd484 // fadd v4.4s, v4.4s, v28.4s
+	WORD $0x4e3dd4a5 // fadd v5.4s, v5.4s, v29.4s
+	WORD $0x4e3ed4c6 // fadd v6.4s, v6.4s, v30.4s
+	WORD $0x4e3fd4e7 // fadd v7.4s, v7.4s, v31.4s
+	WORD $0x4f969218 // fmul v24.4s, v16.4s, v22.s[0]
+	WORD $0x4f969239 // fmul v25.4s, v17.4s, v22.s[0]
+	WORD $0x4f96925a // fmul v26.4s, v18.4s, v22.s[0]
+	WORD $0x4f96927b // fmul v27.4s, v19.4s, v22.s[0]
+	WORD $0x4e38d508 // fadd v8.4s, v8.4s, v24.4s
+	WORD $0x4e39d529 // fadd v9.4s, v9.4s, v25.4s
+	WORD $0x4e3ad54a // fadd v10.4s, v10.4s, v26.4s
+	WORD $0x4e3bd56b // fadd v11.4s, v11.4s, v27.4s
+	WORD $0x4f97921c // fmul v28.4s, v16.4s, v23.s[0]
+	WORD $0x4f97923d // fmul v29.4s, v17.4s, v23.s[0]
+	WORD $0x4f97925e // fmul v30.4s, v18.4s, v23.s[0]
+	WORD $0x4f97927f // fmul v31.4s, v19.4s, v23.s[0]
+	WORD $0x4e3cd58c // fadd v12.4s, v12.4s, v28.4s
+	WORD $0x4e3dd5ad // fadd v13.4s, v13.4s, v29.4s
+	WORD $0x4e3ed5ce // fadd v14.4s, v14.4s, v30.4s
+	WORD $0x4e3fd5ef // fadd v15.4s, v15.4s, v31.4s
+	SUBS $1, R15, R15
+	BNE token
+	SUBS $1, R11, R11
+	BNE run
+	VST1 [V0.S4, V1.S4, V2.S4, V3.S4], (R1)
+	VST1 [V4.S4, V5.S4, V6.S4, V7.S4], (R2)
+	VST1 [V8.S4, V9.S4, V10.S4, V11.S4], (R3)
+	VST1 [V12.S4, V13.S4, V14.S4, V15.S4], (R4)
+	RET

@@ -2,19 +2,6 @@ package cpu
 
 import "unsafe"
 
-// groupArgs is four heads of an attention for assembly. Strides are in bytes.
-type groupArgs struct {
-	p      unsafe.Pointer // scores, [4, total]
-	q      unsafe.Pointer // queries or sums, [4, dim]
-	keys   unsafe.Pointer // keys or values of token 0
-	runs   unsafe.Pointer // runs of tokens
-	count  int            // of runs
-	stride int            // from token to token
-	dim    int            // from head to head of q
-	total  int            // from head to head of p
-	scale  float32
-}
-
 // groupScores does the scores of four heads, which share the loads of the keys and the additions across lanes; p holds a
 // row of total scores per head. It reports false if this set has no assembly for it.
 func groupScores(k simd, p, q, keys []float32, runs []run, stride, dim, total int, scale float32) bool {

@@ -41,3 +41,16 @@ type deltaArgs struct {
 	decay  float32
 	beta   float32
 }
+
+// groupArgs is four heads of an attention for assembly. Strides are in bytes.
+type groupArgs struct {
+	p      unsafe.Pointer // scores, [4, total]
+	q      unsafe.Pointer // queries or sums, [4, dim]
+	keys   unsafe.Pointer // keys or values of token 0
+	runs   unsafe.Pointer // runs of tokens
+	count  int            // of runs
+	stride int            // from token to token
+	dim    int            // from head to head of q
+	total  int            // from head to head of p
+	scale  float32
+}

@@ -124,13 +124,6 @@ func headValues(k simd, acc, p, values []float32, runs []run, stride int) int {
 	return cols
 }
 
-// Four heads at once would need more registers than there are: each is done alone.
-
-func groupScores(simd, []float32, []float32, []float32, []run, int, int, int, float32) bool {
-	return false
-}
-func groupValues(simd, []float32, []float32, []float32, []run, int, int, int) bool { return false }
-
 // headDelta runs one row of one value head on the columns that fill whole lanes. o may be nil.
 func headDelta(w simd, state, from, k, q, v, o []float32, decay, beta float32) int {
 	cols := len(v) &^ 15

@@ -6,6 +6,8 @@ func attendNEON() string {
 	w := armFile()
 	scoresNEON(w)
 	valuesNEON(w)
+	groupScoresNEON(w)
+	groupValuesNEON(w)
 	return w.String()
 }
 
