@@ -2,12 +2,13 @@
 GO      ?= go
 RACE    := ./actors/... ./gate/... ./ple/... ./qsa/... ./server/... ./engine/prefix/...
 TARGETS := linux/amd64 linux/arm64 darwin/arm64
+ARM64   := CGO_ENABLED=0 GOARCH=arm64 $(GO)
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## print the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: ## build ./flashlane
@@ -43,6 +44,19 @@ race: ## race detector on everything concurrent
 .PHONY: cross
 cross: ## cross-build without cgo
 	@for t in $(TARGETS); do echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o /dev/null ./... || exit 1; done
+
+# qemu is slow. Left out are tests that would take minutes and say nothing of the machine that others here do not say: TestConform and
+# TestBits (all ops again for every kernel set; TestBitsGolden has them, here for the set with the dot product and for the one
+# without), TestExpertsBits (the kernels are those of TestLinearBits), TestFixedError and TestExp (of the arithmetic, which has the same bits
+# everywhere), and prompts of more than 60 tokens; metal/probe opens shared libraries, so it would need an arm64 libc.
+.PHONY: arm64
+arm64: ## the arm64 kernels under qemu-user (Debian: qemu-user), with and without the dot product, and the model on them
+	$(ARM64) vet ./metal/cpu
+	FLASHLANE_WANT_KERNELS="dotprod neon go" $(ARM64) test -exec 'qemu-aarch64 -cpu max' \
+	  -skip '^(TestConform|TestBits|TestExpertsBits|TestFixedError|TestExp)$$' ./metal/cpu/... ./metal/conform
+	FLASHLANE_WANT_KERNELS="neon go" $(ARM64) test -exec 'qemu-aarch64 -cpu cortex-a72' -run '^(TestKernelSets|TestBitsGolden|TestLinearBits)$$' ./metal/cpu
+	$(ARM64) test -exec 'qemu-aarch64 -cpu max' \
+	  -run 'TestNanoBits|TestGoldenNanoQ8/^logits$$/^(go_main|chat_think|unicode|single_token)$$|TestGoldenNanoQ8/^(hidden|greedy)$$/^chat_think$$' ./engine/model
 
 .PHONY: generate
 generate: ## generated files are what their generators make

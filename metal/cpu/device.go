@@ -36,7 +36,7 @@ type Device struct {
 // Options of a CPU device.
 type Options struct {
 	Threads int    // host threads an op may use; 0 means the cores of the machine
-	Kernels string // kernel set: "avx512", "avx2" or "go"; empty means the best one this machine runs. Bits are the same.
+	Kernels string // kernel set: "avx512", "avx2" (amd64), "dotprod", "neon" (arm64) or "go"; empty means the best one this machine runs. Bits are the same.
 	Memory  int64  // bytes buffers and weights may hold together; 0 means what the machine has
 }
 

@@ -1,6 +1,6 @@
 // Package cpu is the reference device: the model's ops on the host's cores, in f32.
 //
-// Bits. Two rules make every kernel set (portable Go, AVX2, AVX-512, NEON) give the same bits, so that all of them share
+// Bits. Two rules make every kernel set (portable Go, AVX2, AVX-512, NEON, NEON with the dot product) give the same bits, so that all of them share
 // one device kind, "cpu/f32": sums have one fixed order per output element, written down beside each op; and fused
 // multiply-add is used in Linear, Experts and the dot products of Select and Attend only, everywhere else a product is
 // rounded before it is added (in Go: float32(a*b), which also stops arm64 from fusing). Threads split rows and outputs, never a sum.

@@ -67,7 +67,7 @@ func TestPrepareBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	for _, ks := range kernelSets() {
 		plain := prepareWords
-		if ks.name == "avx512" && ks.rows[layQ8] == maxRows {
+		if ks.name == "avx512" && ks.rows[layQ8] == maxRows || ks.name == "dotprod" {
 			plain = prepareBytes
 		}
 		for _, group := range []int{4, 12, 16, 32, 64, 96, 256} {

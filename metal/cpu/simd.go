@@ -2,7 +2,7 @@ package cpu
 
 import "unsafe"
 
-// simd is the assembly a kernel set may call in the ops outside Linear and Experts. Each head* function (simd_amd64.go) runs the
+// simd is the assembly a kernel set may call in the ops outside Linear and Experts. Each head* function (simd_amd64.go, simd_arm64.go) runs the
 // part of its arguments that fills whole registers and returns how many elements that was; the Go loop beside the
 // call does the rest, from 0 where there is no assembly. Both parts have the same order of operations, so the same bits.
 type simd uint8
@@ -11,6 +11,7 @@ const (
 	simdNone simd = iota
 	simdAVX2
 	simdAVX512
+	simdNEON
 )
 
 // simd is the assembly that belongs to the set.
@@ -20,6 +21,8 @@ func (k *kernelSet) simd() simd {
 		return simdAVX512
 	case "avx2":
 		return simdAVX2
+	case "dotprod", "neon":
+		return simdNEON
 	}
 	return simdNone
 }

@@ -159,6 +159,8 @@ func TestSimdGroup(t *testing.T) {
 				}
 				if groupScores(v, got, q, keys, runs, stride, dim, total, 0.3) {
 					equalBits(t, what+": scores", got, want)
+				} else if v != simdAVX2 {
+					t.Errorf("%s: got no assembly for the scores", what)
 				}
 				for h := range 4 {
 					attendValues(simdNone, ref[h*dim:][:dim], want[h*total:][:total], keys, runs, stride)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,7 +52,7 @@ func main() {
 
 // files is everything asmgen writes, by name.
 func files() map[string]string {
-	return map[string]string{
+	all := map[string]string{
 		"linear_avx512_amd64.s": assembly(avx512),
 		"linear_avx2_amd64.s":   assembly(avx2),
 		"linear_amd64.go":       declarations(),
@@ -59,6 +60,8 @@ func files() map[string]string {
 		"sweep_avx2_amd64.s":    sweepAssembly(avx2, "Y", 32),
 		"sweep_amd64.go":        sweepDeclarations(),
 	}
+	maps.Copy(all, armFiles())
+	return all
 }
 
 // set is an instruction set: how many rows its registers hold and how its kernels are written.

@@ -1,0 +1,105 @@
+package main
+
+// prepareNEON writes prepareBytes (dot) or prepareWords in assembly. R0 dst, R1 x, R2 columns left, R3 columns of a block, R4
+// -center, R5 counter, R6 scratch, R7 bits of the largest |x|, R9 exponent, R10 and R11 2^-e and 2^e, R12 the head. V2 2^e, V4 and V5 sums of
+// digits, V28.. constants.
+func prepareNEON(w *arm, name string, dot bool) {
+	w.begin(name, "dst unsafe.Pointer, x *float32, k, group, center int", 40, "k is a positive multiple of group, which is one of 4.")
+	w.args("dst+0", "R0", "x+8", "R1", "k+16", "R2", "group+24", "R3", "center+32", "R4")
+	w.op("NEG R4, R4")
+	w.op("MOVD $0x7fffffff, R6")
+	w.op("VDUP R6, V28.S4")
+	if dot {
+		w.op("MOVD $0x808080, R6")
+		w.op("VDUP R6, V31.S4")
+		// The order of bytes that turns four numbers into their lowest bytes, second ones, third ones and highest.
+		w.op("MOVD $0x0d0905010c080400, R6")
+		w.op("VMOV R6, V30.D[0]")
+		w.op("MOVD $0x0f0b07030e0a0602, R6")
+		w.op("VMOV R6, V30.D[1]")
+		w.op("VMOVI $1, V29.B16")
+	} else {
+		w.op("MOVD $128, R6")
+		w.op("VDUP R6, V31.S4")
+	}
+	w.label("block")
+	w.op("MOVD R1, R6")
+	w.op("LSR $2, R3, R5")
+	w.zero(0)
+	w.label("top")
+	w.load("R6", 1, 1)
+	w.and(28, 1, 1)
+	w.op("VUMAX V1.S4, V0.S4, V0.S4")
+	w.down("R5", "top")
+	w.enc(umaxv, 0, 0)
+	w.op("FMOVS F0, R7")
+	w.op("MOVD $0x10200, R9") // fixedRound
+	w.op("ADD R7, R9, R9")
+	w.op("LSR $23, R9, R9")
+	w.op("MOVD $23, R10") // fixedFloor
+	w.op("CMP R10, R9")
+	w.op("CSEL LO, R10, R9, R9")
+	w.op("SUB $22, R9, R10")
+	w.op("LSL $23, R10, R10")
+	w.op("MOVD $276, R11")
+	w.op("SUB R9, R11, R11")
+	w.op("LSL $23, R11, R11")
+	w.op("VDUP R11, V2.S4")
+	w.op("MOVD R0, R12")
+	w.op("ADD $%d, R0, R0", headSize)
+	w.op("LSR $2, R3, R5")
+	w.zero(4)
+	w.zero(5)
+	w.op("MOVD $0x7f800000, R6")
+	w.op("CMP R6, R7")
+	w.op("BHS bad")
+	w.label("digits")
+	w.load("R1", 1, 1)
+	w.enc(fmul, 1, 1, 2)
+	w.enc(fcvtns, 1, 1)
+	w.add(31, 1, 3)
+	if dot {
+		w.op("VEOR V31.B16, V3.B16, V3.B16")
+		w.op("VTBL V30.B16, [V3.B16], V3.B16")
+		w.enc(sdot, 4, 3, 29)
+	} else {
+		w.enc(sshr, 3, 3, 8)
+		w.shl(8, 3, 6)
+		w.op("VSUB V6.S4, V1.S4, V1.S4")
+		w.add(1, 4, 4)
+		w.add(3, 5, 5)
+		w.op("VUZP1 V1.H8, V3.H8, V3.H8")
+	}
+	w.store(3, 1, "R0")
+	w.down("R5", "digits")
+	w.label("head")
+	if dot {
+		w.op("VMOV V4.S[2], R6")
+		w.op("VMOV V4.S[1], R7")
+		w.op("ADD R6<<8, R7, R6")
+		w.op("VMOV V4.S[0], R7")
+	} else {
+		w.op("VADDV V5.S4, V5")
+		w.op("VADDV V4.S4, V4")
+		w.op("VMOV V5.S[0], R6")
+		w.op("VMOV V4.S[0], R7")
+	}
+	// R6 is the sum of the high digits, R7 that of the low ones.
+	w.op("ADD R6<<8, R7, R9")
+	w.op("SCVTFWS R9, F1")
+	w.op("MULW R4, R6, R6")
+	w.op("MULW R4, R7, R7")
+	w.op("MOVW R10, %d(R12)", headScale)
+	w.op("FMOVS F1, %d(R12)", headSum)
+	w.op("MOVW R6, %d(R12)", headHigh)
+	w.op("MOVW R7, %d(R12)", headLow)
+	w.op("SUBS R3, R2, R2")
+	w.op("BNE block")
+	w.op("RET")
+	w.label("bad")
+	w.store(4, 1, "R0")
+	w.op("ADD $16, R1, R1")
+	w.down("R5", "bad")
+	w.op("MOVD $0x7fc00000, R10")
+	w.op("B head")
+}
