@@ -3,6 +3,7 @@ package actors_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,5 +89,28 @@ func TestDiskTier(t *testing.T) {
 	}
 	if d := cmp.Diff(want.Tokens, got.Tokens); d != "" {
 		t.Errorf("from disk: bytes differ (-cold +disk):\n%s", d)
+	}
+}
+
+// TestCloseRightAfterAnAnswer: what a turn left for the indexers is done before they stop, or the store would wait for their gates for ever.
+func TestCloseRightAfterAnAnswer(t *testing.T) {
+	c := housetest.Config(housetest.Open(t, nanoPack, 2))
+	c.StopIDs, c.PrefixCache = nil, 64<<20
+	prompt := goldens(t)["chat_tool"].Prompt
+	for range 10 {
+		s := housetest.Start(t, c)
+		if a := housetest.Run(t.Context(), s, housetest.Request(prompt, 12), nil); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close(10 * time.Second) }()
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the house does not close")
+		}
 	}
 }

@@ -36,6 +36,7 @@ const maxRound = verify.MaxDepth + 1
 type System struct {
 	config Config
 	actors *actor.ActorSystem
+	crew   *crew
 	house  *supervision.House
 	board  *lanes.Board
 	desk   *intake.Desk
@@ -85,7 +86,7 @@ func Start(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{config: c, board: lanes.NewBoard(c.Lanes, verdicts), totals: &intake.Totals{}, drafts: &drafter.Acceptance{}, policy: drafter.NewPolicy(c.FixedDepth), start: time.Now(), over: make(chan struct{})}
+	s := &System{config: c, board: lanes.NewBoard(c.Lanes, verdicts), totals: &intake.Totals{}, drafts: &drafter.Acceptance{}, policy: drafter.NewPolicy(c.FixedDepth), start: time.Now(), crew: &crew{}, over: make(chan struct{})}
 	for _, l := range lanes.All() {
 		text, fields := s.board.VerdictLine(l)
 		c.Log.Info().Fields(fields).Msg(text)
@@ -253,7 +254,7 @@ func (s *System) spawn() {
 
 // props puts an actor under the house's supervision, and its children with it.
 func (s *System) props(kind string, p actor.Producer) *actor.Props {
-	return actor.PropsFromProducer(p, actor.WithSupervisor(s.house), actor.WithReceiverMiddleware(s.house.Middleware(kind)))
+	return actor.PropsFromProducer(p, actor.WithDispatcher(s.crew), actor.WithSupervisor(s.house), actor.WithReceiverMiddleware(s.house.Middleware(kind)))
 }
 
 // fixed is what is held for good: weights and passes, and what is kept for the program, the row cache with it.
@@ -272,6 +273,18 @@ func (s *System) giveUp(err error) {
 // ErrClosed is why a closed house is not ready.
 var ErrClosed = errors.New("actors: house is closed")
 
+// drain waits until the indexers have taken in what the passes so far left for them: the store waits for their gates, and an actor that is
+// stopped forgets its mailbox.
+func (s *System) drain() {
+	passed := make(chan struct{})
+	if s.gear.verify.Do(worker.Job{Run: func() { close(passed) }}) {
+		<-passed
+	}
+	for _, pid := range s.pids.indexers {
+		_ = s.actors.Root.PoisonFuture(pid).Wait() // after all that is in its mailbox
+	}
+}
+
 // Close ends all requests, the actors and the workers, and frees what passes held. It waits at most limit for requests to
 // let go.
 func (s *System) Close(limit time.Duration) error {
@@ -281,6 +294,7 @@ func (s *System) Close(limit time.Duration) error {
 		s.actors.Root.Send(s.pids.intake, intake.Shut{})
 		if s.Ready() == nil { // else some actor is gone, and with it what requests hold
 			err = s.desk.Wait(limit)
+			s.drain()
 		}
 		_ = s.actors.Root.StopFuture(s.root).Wait()
 		g := &s.gear
@@ -304,6 +318,7 @@ func (s *System) Close(limit time.Duration) error {
 			g.head.Free()
 		}
 		s.actors.Shutdown()
+		s.crew.close()
 	})
 	return err
 }

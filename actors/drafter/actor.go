@@ -176,8 +176,12 @@ func (a *Actor) start(ctx actor.Context) {
 	self, root := ctx.Self(), ctx.ActorSystem().Root
 	a.Worker.Do(worker.Job{
 		Run: func() {
-			a.pass(root, batch)
+			a.Worker.Yield()
+			rounds := a.pass(root, batch)
 			root.Send(self, drafted{})
+			for _, b := range rounds { // last: who is told last goes first, and the stager still has rows to make beside the verifier
+				b.send()
+			}
 		},
 		Broken: func(v any, stack []byte) {
 			root.Send(self, supervision.Broken{Err: &supervision.PanicError{Value: v, Stack: stack}, Work: batchDebt(batch)})
@@ -223,11 +227,11 @@ func (b batchDebt) Blame() string {
 	return ""
 }
 
-// pass runs on the worker: catch up, chain, tell the stager each row, send the rounds on.
-func (a *Actor) pass(root *actor.RootContext, batch []Draft) {
+// pass runs on the worker: catch up, chain, tell the stager each row. It returns the rounds to be sent on.
+func (a *Actor) pass(root *actor.RootContext, batch []Draft) (ready []*building) {
 	start := time.Now()
 	if batch = hold(batch); len(batch) == 0 {
-		return
+		return nil
 	}
 	defer func() {
 		for _, m := range batch {
@@ -264,8 +268,9 @@ func (a *Actor) pass(root *actor.RootContext, batch []Draft) {
 		batch[i].Kept.Free()
 		a.finish(batch[i].Ticket, batch[i].Snap)
 		b.Times.Draft = took
-		b.send()
+		ready = append(ready, b)
 	}
+	return ready
 }
 
 // catchUp primes the rows that earlier rounds put off.

@@ -3,7 +3,7 @@
 // on to the verifier (design, section 3). The passes are engine/mtp.
 //
 //   - owns: the MTP caches of a sequence; the streams handed to it (state.Kept) until it has used them
-//   - receives: Draft (session), Chunk and Committed (verifier), drafted (its worker)
+//   - receives: Draft and, behind it, the note of Committed (session), Chunk (verifier), drafted (its worker)
 //   - sends: Stage to the stager, Verify and Primed to the verifier
 //   - fails: rounds and chunks it held are Lost and their sessions rebuild them; a lost Committed costs a count
 package drafter

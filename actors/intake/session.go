@@ -219,13 +219,17 @@ func (s *session) committed(ctx actor.Context, m verifier.Committed) {
 	if !done && s.script.limit() == 0 {
 		s.script.finish, done = FinishLength, true
 	}
+	if !done {
+		s.draft(ctx, m)
+	}
+	if note, ok := m.Note(); ok {
+		ctx.Send(s.Peers().Drafter, note)
+	}
 	if done {
 		m.Snap.Discard()
 		s.leave(m)
 		s.finish(ctx)
-		return
 	}
-	s.draft(ctx, m)
 }
 
 // scored passes the prompt's ratings on, each once, whatever had to be run again.

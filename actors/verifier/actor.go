@@ -2,6 +2,8 @@ package verifier
 
 import (
 	"context"
+	"runtime"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -54,8 +56,10 @@ func (l *Logits) allow(n int) [][]uint64 {
 // Actor schedules passes. What waits in it is lost with it; its worker and everything in Deps outlive it.
 type Actor struct {
 	Deps
-	schedule schedule
-	busy     bool
+	schedule  schedule
+	gathering gathering
+	busy      bool
+	looking   bool // a look message is on its way
 }
 
 // mixedRows is the chunk while others decode: about as long as a round of a few sequences.
@@ -73,6 +77,10 @@ func (a *Actor) Receive(ctx actor.Context) {
 		a.prefill(ctx, m)
 	case Verify:
 		a.schedule.verify = append(a.schedule.verify, m)
+		a.gathering.back(m.Ticket)
+		a.start(ctx)
+	case look:
+		a.looking = false
 		a.start(ctx)
 	case Primed:
 		m.prompt.lag--
@@ -158,16 +166,33 @@ func (a *Actor) start(ctx actor.Context) {
 	if a.busy {
 		return
 	}
-	batch, p := a.schedule.next()
 	root := ctx.ActorSystem().Root
+	if len(a.schedule.verify) > 0 && a.schedule.runnable() < 0 && a.gathering.wait(time.Now()) {
+		a.lookAgain(root, ctx.Self())
+		return
+	}
+	batch, p := a.schedule.next()
 	switch {
 	case batch != nil:
+		a.gathering.runs(batch)
 		a.do(ctx, &job{Deps: &a.Deps, root: root, self: ctx.Self(), batch: batch})
 	case p != nil:
 		j := &job{Deps: &a.Deps, root: root, self: ctx.Self(), prompt: p, window: p.window, from: p.next, to: p.to}
 		p.busy, p.window = true, a.stage(root, p, j.to)
 		a.do(ctx, j)
 	}
+}
+
+// lookAgain has the verifier look again when everyone who is ready to run now has had a turn.
+func (a *Actor) lookAgain(root *actor.RootContext, self *actor.PID) {
+	if a.looking {
+		return
+	}
+	a.looking = true
+	go func() {
+		runtime.Gosched()
+		root.Send(self, look{})
+	}()
 }
 
 func (a *Actor) do(ctx actor.Context, j *job) {
@@ -185,6 +210,7 @@ func (a *Actor) do(ctx actor.Context, j *job) {
 // passed goes on after a pass.
 func (a *Actor) passed(ctx actor.Context, m passed) {
 	a.busy = false
+	a.gathering.rests(time.Now())
 	if p := m.chunk; p != nil {
 		p.busy = false
 		if m.handed {

@@ -4,7 +4,7 @@
 //
 //   - owns: the trunk caches of a sequence while it holds the sequence's round; the pass and its worker
 //   - receives: Prefill (session), Verify (drafter), Primed (drafter: the credit for one more chunk), passed (its worker)
-//   - sends: Progress and Committed to the session, Chunk and Committed to the drafter, Committed to the indexers, Stage
+//   - sends: Progress and Committed to the session, Chunk to the drafter, Committed to the indexers, Stage
 //     to the stager in prefill
 //   - fails: rounds it held are Lost and their sessions rebuild them; a pass that runs meanwhile ends and sends its result
 package verifier

@@ -32,7 +32,15 @@ type job struct {
 	window   *ple.Window
 	from, to int
 
-	segs []*model.Segment
+	segs  []*model.Segment
+	banks []bankWork
+}
+
+// bankWork is what an indexer is to be told of a pass. It waits until all sessions have their results: what they do next is in the way of the
+// next pass, and the banks are not needed before its middle.
+type bankWork struct {
+	to  *actor.PID
+	job indexer.Committed
 }
 
 // Fail loses every round of the pass.
@@ -60,6 +68,7 @@ func (j *job) Blame() string {
 }
 
 func (j *job) run() {
+	j.Worker.Yield()
 	if j.prompt != nil {
 		handed, err := j.runChunk()
 		j.passed(passed{chunk: j.prompt, handed: handed, err: err})
@@ -91,6 +100,7 @@ func (j *job) broken() {
 // runBatch verifies drafts side by side. If the pass fails, each is tried alone, so that one sequence's trouble does not
 // cost the others their round.
 func (j *job) runBatch(batch []Verify) {
+	defer j.tellIndexers()
 	start := time.Now()
 	if batch = j.hold(batch); len(batch) == 0 {
 		return
@@ -107,6 +117,9 @@ func (j *job) runBatch(batch []Verify) {
 	for i, v := range batch {
 		if err == nil {
 			j.judge(v, segs[i], start, i == 0)
+			if i < len(batch)-1 {
+				j.Worker.Yield() // the session goes on here, the next row on a processor that is idle
+			}
 		} else if len(batch) == 1 {
 			v.Ticket.Lose(j.root, "verifier", err, errors.Is(err, metal.ErrMemory))
 		}
@@ -222,6 +235,7 @@ func (j *job) lose(v Verify, seg *model.Segment, err error) {
 
 // runChunk runs one chunk of a prompt; handed tells that its streams went to the drafter.
 func (j *job) runChunk() (handed bool, err error) {
+	defer j.tellIndexers()
 	p, start := j.prompt, time.Now()
 	t := p.Ticket
 	last := j.to == p.Rows
@@ -388,9 +402,17 @@ func (j *job) finish(c *Committed, seg *model.Segment, n int) error {
 	for i, pid := range peers {
 		c.Banks[i] = gate.New()
 		seq.Retain()
-		j.root.Send(pid, indexer.Committed{Ticket: c.Ticket, Len: seq.Len, Gate: c.Banks[i]})
+		j.banks = append(j.banks, bankWork{pid, indexer.Committed{Ticket: c.Ticket, Len: seq.Len, Gate: c.Banks[i]}})
 	}
 	return nil
+}
+
+// tellIndexers hands the banks of a pass to their indexers, also when the rest of the pass panicked: who holds their gates would wait for ever.
+func (j *job) tellIndexers() {
+	for _, w := range j.banks {
+		j.root.Send(w.to, w.job)
+	}
+	j.banks = j.banks[:0]
 }
 
 // count records waits and fail-overs of a segment by lane.
@@ -420,13 +442,8 @@ func wait(d time.Duration, fails int) lanes.Use {
 	return u
 }
 
-// tell sends a result to the session, and its counts to the drafter.
+// tell sends a result to the session.
 func (j *job) tell(c Committed) {
 	c.root = j.root
 	j.root.Send(c.Ticket.Session, c)
-	if c.Ticket.Settings.Depth > 0 && !c.Prefill {
-		note := c
-		note.Kept, note.note = nil, true
-		j.root.Send(j.Peers().Drafter, note)
-	}
 }

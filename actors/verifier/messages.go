@@ -110,7 +110,7 @@ type Progress struct {
 }
 
 // Committed ends a round: these tokens are now part of the sequence. Sent to the session (which owns Kept from then on)
-// and, without Kept, to the drafter, who keeps the acceptance count.
+// and by it, as Note, to the drafter, who keeps the acceptance count.
 type Committed struct {
 	Ticket  *round.Ticket
 	Tokens  []sample.Token // emitted; none after a replay
@@ -129,6 +129,16 @@ type Committed struct {
 
 	root *actor.RootContext
 	note bool // the drafter's copy: its loss costs a count, not the round
+}
+
+// Note is what the drafter is told of a round that may have had drafts; false: there is nothing to tell. It travels behind the next
+// round, which must not wait for it.
+func (m Committed) Note() (Committed, bool) {
+	if m.Prefill || m.Ticket.Settings.Depth == 0 {
+		return Committed{}, false
+	}
+	m.Kept, m.Snap, m.note = nil, nil, true
+	return m, true
 }
 
 // Fail loses the round: the session that died with it rebuilds its sequence.
@@ -151,6 +161,10 @@ type passed struct {
 	err    error
 	again  func(passed)
 }
+
+// look has the verifier see again who is there for the next pass. Sent to itself; one that is lost is made up for by the next
+// message.
+type look struct{}
 
 // Fail tells it again, after the restart that lost it.
 func (m passed) Fail(err error) {

@@ -20,6 +20,7 @@ type Worker struct {
 	queue  []Job
 	closed bool
 	done   chan struct{}
+	lock   bool
 
 	running atomic.Bool
 	ended   atomic.Uint64
@@ -33,7 +34,7 @@ func (w *Worker) Ended() uint64 { return w.ended.Load() }
 
 // Start returns a running worker. With lock it stays on one OS thread, as a GPU context needs.
 func Start(lock bool) *Worker {
-	w := &Worker{done: make(chan struct{})}
+	w := &Worker{done: make(chan struct{}), lock: lock}
 	w.more = sync.NewCond(&w.mu)
 	go w.loop(lock)
 	return w
@@ -49,6 +50,15 @@ func (w *Worker) Do(j Job) bool {
 	w.queue = append(w.queue, j)
 	w.more.Signal()
 	return true
+}
+
+// Yield lets others that wait for the processor go first. Called by jobs: a pass keeps its processor until it ends, and whatever became
+// ready on it just before would wait that long, beside a processor whose only work is to look for some. The job itself goes on there. A worker
+// that is bound to its thread would have to be moved by the kernel: it keeps its place.
+func (w *Worker) Yield() {
+	if !w.lock {
+		runtime.Gosched()
+	}
 }
 
 // Stop ends the worker after the jobs already queued and waits for it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/flashlane/flashlane/engine/model"
 	"github.com/flashlane/flashlane/engine/model/modeltest"
@@ -33,6 +34,49 @@ func BenchmarkVerify(b *testing.B) {
 				r.Pass.Abort(seg)
 			}
 			b.ReportMetric(float64(width*b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// BenchmarkBatch is a pass of one row each of several sequences, with what it takes to commit them: what a round at depth 0 costs the
+// verifier when that many streams run.
+func BenchmarkBatch(b *testing.B) {
+	m := modeltest.Load(b, modeltest.Nano(b), modeltest.CPU(b, 0))
+	for _, streams := range []int{1, 8} {
+		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
+			r := modeltest.NewRunner(b, m, 256)
+			logits := make([]float32, m.Config.Vocab)
+			segs := make([]*model.Segment, streams)
+			for i := range segs {
+				s := modeltest.NewRunner(b, m, 256)
+				s.Feed(random(m, 200-i), 256, model.LogitsNone)
+				segs[i] = s.Segment(random(m, 1), true, model.LogitsAll)
+			}
+			var pass, commit time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if err := r.Pass.Run(context.Background(), segs); err != nil {
+					b.Fatal(err)
+				}
+				ran := time.Now()
+				for _, seg := range segs {
+					if err := r.Pass.LogitsRow(logits, seg, 0); err != nil {
+						b.Fatal(err)
+					}
+					if err := r.Pass.Commit(seg, 1); err != nil {
+						b.Fatal(err)
+					}
+					if err := r.Pass.Settle(seg); err != nil {
+						b.Fatal(err)
+					}
+					seg.History = append(seg.History, seg.Tokens...)
+				}
+				pass += ran.Sub(start)
+				commit += time.Since(ran)
+			}
+			b.ReportMetric(float64(streams*b.N)/b.Elapsed().Seconds(), "tok/s")
+			b.ReportMetric(float64(pass.Microseconds())/float64(b.N), "us/pass")
+			b.ReportMetric(float64(commit.Microseconds())/float64(b.N), "us/commit")
 		})
 	}
 }

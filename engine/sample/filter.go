@@ -18,7 +18,7 @@ func (f field) id(i int) int32 {
 func (s *Sampler) filter(row []float32, top float32) field {
 	f := field{vals: row}
 	if k := s.p.TopK; k > 0 && k < len(row) {
-		f = s.topK(f, k)
+		f = s.topK(row, k)
 	}
 	if s.p.TopP < 1 {
 		f = s.topP(f, top)

@@ -30,7 +30,8 @@ func (s *Sampler) describe(logits []float32, id int32) Token {
 			row[id] = negInf
 		}
 	}
-	top, _ := argmax(row)
+	s.maxima, _ = scan(s.maxima, row)
+	top, _ := argmax(row, s.maxima)
 	var sum float64
 	for _, x := range row {
 		sum += exp(float64(x) - float64(top))

@@ -1,5 +1,7 @@
 package sample
 
+import "slices"
+
 // lap is how many entrants' bits are made at a time: enough to fill the vector units, small enough for the first cache.
 const lap = 64
 
@@ -24,7 +26,7 @@ func (s *Sampler) draw(f field, pos int, first int32, top float32) int32 {
 	r.best, r.id = gumbel(n.bits52(DomainGumbel, at, uint32(first))), first
 	for from := 0; from < len(f.vals); from += lap {
 		vals := f.vals[from:min(from+lap, len(f.vals))]
-		high, _ := argmax(vals)
+		high := slices.Max(vals)
 		if s.scaled(high, top)+ceilingAll() < r.best {
 			continue
 		}

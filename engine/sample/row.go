@@ -7,7 +7,7 @@ import (
 
 var negInf = float32(math.Inf(-1))
 
-// check refuses rows and bitsets of the wrong length, values that are not finite, and a history that cannot serve the penalties.
+// check refuses rows and bitsets of the wrong length, and a history that cannot serve the penalties.
 func (s *Sampler) check(logits []float32, pos int, h *History, allow []uint64) error {
 	if len(logits) != s.v.size {
 		return rowError(pos, len(logits), s.v.size, "the row of logits")
@@ -18,34 +18,18 @@ func (s *Sampler) check(logits []float32, pos int, h *History, allow []uint64) e
 	if !h.serves(&s.p) {
 		return fmt.Errorf("sample: position %d: %w", pos, ErrNoHistory)
 	}
-	return checkFinite(logits, pos)
+	return nil
 }
 
-// checkFinite reads every value, those of ids without a token too: a bad row is a fault of the pass wherever it shows.
-func checkFinite(logits []float32, pos int) error {
-	// Adding one to an exponent of all ones carries into the sign bit: no branch per value.
-	// Four at a time, as the loop's own cost is of the same order.
-	var bad uint32
-	rest := logits
-	for ; len(rest) >= 4; rest = rest[4:] {
-		bad |= exponent(rest[0]) | exponent(rest[1]) | exponent(rest[2]) | exponent(rest[3])
-	}
-	for _, x := range rest {
-		bad |= exponent(x)
-	}
-	if bad>>31 == 0 {
-		return nil
-	}
+// notFinite names the first bad value of a row that has one.
+func notFinite(logits []float32, pos int) error {
 	for id, x := range logits {
 		if x-x != 0 {
 			return fmt.Errorf("sample: position %d: %w: id %d has %v", pos, ErrNotFinite, id, x)
 		}
 	}
-	return nil
+	return fmt.Errorf("sample: position %d: %w", pos, ErrNotFinite) // not reached
 }
-
-// exponent has its top bit set if x is NaN or infinite.
-func exponent(x float32) uint32 { return math.Float32bits(x)&0x7fffffff + 0x00800000 }
 
 // shape does steps 1 to 4: it returns the row with forbidden ids at minus infinity and bias and penalties applied, cut at the highest known id.
 // The result is logits itself when nothing changes, else s.work; read-only for the caller, valid until the next call.
@@ -115,15 +99,4 @@ func forbid(row []float32, allow []uint64) {
 // round32 rounds to float32 and keeps the result finite: a wild penalty must not turn a token into a forbidden one.
 func round32(x float64) float32 {
 	return float32(max(-math.MaxFloat32, min(math.MaxFloat32, x)))
-}
-
-// argmax returns the highest value and the lowest id that has it; id -1 if all are minus infinity.
-func argmax(row []float32) (float32, int32) {
-	best, at := negInf, int32(-1)
-	for i, x := range row {
-		if x > best {
-			best, at = x, int32(i)
-		}
-	}
-	return best, at
 }

@@ -14,14 +14,15 @@ type Sampler struct {
 	v      *Vocab
 	minLog float64 // log(min_p)
 
-	work []float32 // shaped row; then the raw row without holes, for logprobs
-	ids  []int32   // the current field
-	vals []float32
-	mass []uint64
-	hist []uint64 // of cut
-	best leaders
-	race race
-	dist Dist
+	maxima []float32 // of the blocks of the shaped row
+	work   []float32 // shaped row; then the raw row without holes, for logprobs
+	ids    []int32   // the current field
+	vals   []float32
+	mass   []uint64
+	hist   []uint64 // of cut
+	best   leaders
+	race   race
+	dist   Dist
 }
 
 // New binds p to v. It panics if p is not valid in v: callers refuse such requests before ([Params.ValidateIn]).
@@ -101,7 +102,7 @@ func (s *Sampler) Describe(logits []float32, pos int, id int32) (Token, error) {
 	if !s.v.Known(id) {
 		return Token{}, fmt.Errorf("sample: position %d: %w: id %d has no token", pos, ErrNoCandidate, id)
 	}
-	if err := checkFinite(logits, pos); err != nil {
+	if err := s.scan(logits, pos); err != nil {
 		return Token{}, err
 	}
 	return s.describe(logits, id), nil
@@ -112,10 +113,27 @@ func (s *Sampler) ready(logits []float32, pos int, h *History, allow []uint64) (
 	if err := s.check(logits, pos, h, allow); err != nil {
 		return nil, 0, 0, err
 	}
+	if err := s.scan(logits, pos); err != nil {
+		return nil, 0, 0, err
+	}
 	row = s.shape(logits, h, allow)
-	top, first = argmax(row)
+	if len(row) != len(logits) || &row[0] != &logits[0] {
+		s.maxima, _ = scan(s.maxima, row) // forbidden ids are at minus infinity
+	}
+	top, first = argmax(row, s.maxima)
 	if first < 0 {
 		return nil, 0, 0, fmt.Errorf("sample: position %d: %w", pos, ErrNoCandidate)
 	}
 	return row, top, first, nil
+}
+
+// scan refuses a row of values that are not all finite, those of ids without a token too: a bad row is a fault of the pass wherever it shows. It
+// leaves the row's maxima.
+func (s *Sampler) scan(logits []float32, pos int) error {
+	maxima, finite := scan(s.maxima, logits)
+	s.maxima = maxima
+	if finite {
+		return nil
+	}
+	return notFinite(logits, pos)
 }

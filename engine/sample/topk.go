@@ -1,18 +1,35 @@
 package sample
 
+import "math"
+
 // smallK is the largest k for which topK keeps a sorted list during one scan; above it the radix selection's three scans are cheaper.
 // BenchmarkSample's top-k cases show the crossing.
 const smallK = 64
 
-// topK keeps the k highest logits; of equal ones at the boundary those with the lowest ids. Cost: one scan of the row for small k, else three.
-func (s *Sampler) topK(f field, k int) field {
+// topK keeps the k highest logits of the shaped row; of equal ones at the boundary those with the lowest ids. Cost: for small k one look
+// at each block's highest value and one at each value of some k blocks, else three scans.
+func (s *Sampler) topK(row []float32, k int) field {
 	if k > smallK {
-		return s.cut(f, nil, uint64(k))
+		return s.cut(field{vals: row}, nil, uint64(k))
 	}
+	// The k-th highest of the blocks' maxima is a bound: k values at least are not below it, so nothing below it can be among the k highest.
 	best := s.best.reset(k)
-	for i, x := range f.vals {
+	for b, x := range s.maxima {
 		if x > best.floor {
-			best.add(f.id(i), x)
+			best.add(int32(b), x)
+		}
+	}
+	bound := best.floor
+	best.reset(k).floor = below(bound)
+	for b, x := range s.maxima {
+		if x <= best.floor {
+			continue
+		}
+		at := b * block
+		for i, x := range row[at:min(at+block, len(row))] {
+			if x > best.floor {
+				best.add(int32(at+i), x)
+			}
 		}
 	}
 	out := s.keep()
@@ -26,6 +43,9 @@ func (s *Sampler) topK(f field, k int) field {
 	}
 	return s.settle(out)
 }
+
+// below is the next value below x; minus infinity is its own.
+func below(x float32) float32 { return math.Nextafter32(x, negInf) }
 
 // leaders is the list of the k highest values seen so far, highest first, lowest id first among equals, if ids are added in ascending order.
 type leaders struct {

@@ -181,6 +181,8 @@ func newStream(d *Device) *stream {
 	s.exp.outerFn = s.expertsOuter
 	s.lins.fn = s.linearsUnits
 	s.mix.fn = s.mixUnits
+	s.mix.together = func() { s.dev.workers.runStages(s.mix.stages[:3], s.mix.fn) }
+	s.mix.alone = func() { runAlone(s.mix.stages[:3], s.mix.fn) }
 	s.net.fn = s.deltaNetUnits
 	s.moe.fn = s.moeUnits
 	return s

@@ -21,6 +21,10 @@ type mixCall struct {
 	width                int  // columns of a part of u
 	late                 bool // inject is left to the last stage
 	eps, scale           float32
+
+	stages          [maxStages]stage
+	together, alone func()
+	trials          [2]trial // without inject and with it
 }
 
 // mixColumns is the columns of u that are made at once: as many as keep the gates of some rows in the first cache, since
@@ -79,11 +83,13 @@ func (s *stream) Mix(u, cm, x metal.Mat, m *metal.Mixer, sc metal.MixScratch) {
 		if c.own() {
 			norms = stage{}
 		}
-		s.dev.workers.runStages([]stage{
-			norms,
-			{n: first, grain: 1},
-			{n: last, grain: max(1, sweepGrain/2/(c.width*c.streams*c.rows))},
-		}, c.fn)
+		c.stages = [maxStages]stage{norms, {n: first, grain: 1}, {n: last, grain: max(1, sweepGrain/2/(c.width*c.streams*c.rows))}}
+		if c.rows == 1 && s.dev.workers.threads > 1 {
+			// Its low-rank values stand between two products, and cross to the other core and back: two threads are not always quicker.
+			c.trials[len(c.first)-1].do(c.together, c.alone)
+		} else {
+			c.together()
+		}
 	}
 	clear(c.first)
 	c.u, c.c, c.x, c.normed, c.low, c.norm, c.up = mat{}, mat{}, mat{}, mat{}, mat{}, nil, nil

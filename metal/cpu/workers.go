@@ -11,27 +11,26 @@ import (
 
 // workers is the device's pool: threads-1 helper goroutines that join the caller of run, one fork-join at a time.
 //
-// A job is open while its caller works on it. Helpers enter an open job, take pieces from a shared counter and leave;
-// the caller takes pieces too, then closes the job and waits for the pieces that others took. So a helper that is slow to wake
-// costs the caller nothing: it finds the job closed and waits for the next one. After a job helpers spin for a while,
-// since ops follow each other closely, then park.
+// A job is one word, turn: how many pieces it has, how many are taken and how many finished. The caller writes the word with the first piece
+// taken; whoever sees a piece left takes it by changing the word, and so knows that the job stays what it is until that piece is
+// finished. Nobody enters a job or leaves it: a helper that is slow to wake costs the caller nothing, it finds no piece left and
+// waits for the next job, which it sees in the same word. After a job helpers spin for a while, since ops follow each other
+// closely, then park.
 type workers struct {
 	threads int
 	mu      sync.Mutex // held by the caller that owns the helpers
 
-	// Written by the owner while no helper is inside.
+	// Written by the owner while no piece is taken.
 	fn      func(lo, hi int)                // of run,
 	fnID    func(worker, lo, hi int)        // of runID,
 	fnStage func(worker, stage, lo, hi int) // or of runStages
 	cuts    [maxStages]cut
 	pieces  int // of all stages
 
-	_      [64]byte      // the words below are contended: keep them off the line of the fields above, and apart
-	ticket atomic.Uint64 // pieces finished << 32 | pieces taken: one write to finish a piece and take the next
-	broken atomic.Bool   // a piece was lost to a panic: nobody may wait for it
-	_      [48]byte
-	state  atomic.Uint64 // job number << 32 | openBit | helpers inside
+	_      [64]byte // the words below are contended: keep them off the line of the fields above, and apart
+	turn   atomic.Uint64
 	_      [56]byte
+	broken atomic.Bool // a piece was lost to a panic: those after it are not done
 
 	parked atomic.Int32
 	wake   chan struct{} // one token per helper to be woken
@@ -41,15 +40,28 @@ type workers struct {
 	wg     sync.WaitGroup
 }
 
+// The fields of turn, each of countBits bits: pieces in all, taken, finished. Whoever finishes a piece takes the next one by the same write, so at
+// the end of a job as many as there are threads have been taken too many.
 const (
-	openBit    = 1 << 31
-	insideMask = openBit - 1
+	countBits = 21
+	countMask = 1<<countBits - 1
+	one       = 1 << countBits // taken
+	finished  = 1 << (2 * countBits)
+	maxPieces = 1 << 20
+)
 
-	// A helper looks for work for about spinFor before it parks, and lets other goroutines run every spinYield looks, some
-	// 5 us: more often costs more than it gives, since a helper that is in the scheduler when work comes is late by a
-	// microsecond, in an op that takes three.
-	spinFor   = 80 * time.Microsecond
+func piecesOf(turn uint64) uint64   { return turn & countMask }
+func takenOf(turn uint64) uint64    { return turn >> countBits & countMask }
+func finishedOf(turn uint64) uint64 { return turn >> (2 * countBits) }
+
+const (
+	// A helper looks for work for about spinFor before it parks: a woken thread comes 50 us late. It lets other goroutines run
+	// first after spinYield looks, some 5 us: sooner costs more than it gives, since a helper that is in the scheduler when work comes is late by a
+	// microsecond, in an op that takes three. By then the pass has ended, and it is others who wait for the processor: from there on it
+	// does so every idleYield looks.
+	spinFor   = 300 * time.Microsecond
 	spinYield = 256
+	idleYield = 16
 
 	// A wait for another thread's piece sleeps every sleepAfter looks, some 50 us.
 	sleepAfter = 2560
@@ -59,8 +71,6 @@ const (
 
 	// The same for a job of several stages: each further piece costs a cache line's way to the other core and back.
 	stagePieces = 1
-
-	finished = 1 << 32 // one piece in ticket
 
 	maxStages = 4
 )
@@ -136,21 +146,8 @@ func (w *workers) close() {
 	})
 }
 
-// take owns the helpers, if nobody else does and they are still there. A helper may be on its way out of the last job.
-func (w *workers) take() bool {
-	if !w.mu.TryLock() {
-		return false
-	}
-	w.settle()
-	return true
-}
-
-// settle waits until no helper is inside a job that is closed.
-func (w *workers) settle() {
-	for spins := 1; w.state.Load()&insideMask != 0; spins++ {
-		relax(spins)
-	}
-}
+// take owns the helpers, if nobody else does and they are still there.
+func (w *workers) take() bool { return w.mu.TryLock() }
 
 // run covers [0, n) with calls of fn on disjoint ranges. No range but the last is smaller than grain.
 func (w *workers) run(n, grain int, fn func(lo, hi int)) {
@@ -183,11 +180,7 @@ func (w *workers) runID(n, grain int, fn func(worker, lo, hi int)) {
 // before it have returned. A thread that comes late joins at the stage the job is in.
 func (w *workers) runStages(stages []stage, fn func(worker, stage, lo, hi int)) {
 	if w.threads == 1 || !w.take() {
-		for i, st := range stages {
-			if st.n > 0 {
-				fn(0, i, 0, st.n)
-			}
-		}
+		runAlone(stages, fn)
 		return
 	}
 	w.fnStage, w.pieces = fn, 0
@@ -195,7 +188,21 @@ func (w *workers) runStages(stages []stage, fn func(worker, stage, lo, hi int)) 
 		w.cuts[i].set(w.pieces, st.n, max(st.size(w.threads), 1))
 		w.pieces = w.cuts[i].end
 	}
+	if w.pieces == 0 || w.pieces > maxPieces {
+		w.fnStage = nil
+		w.mu.Unlock()
+		runAlone(stages, fn)
+		return
+	}
 	w.fork()
+}
+
+func runAlone(stages []stage, fn func(worker, stage, lo, hi int)) {
+	for i, st := range stages {
+		if st.n > 0 {
+			fn(0, i, 0, st.n)
+		}
+	}
 }
 
 func (w *workers) forkOne(n, grain int) {
@@ -206,13 +213,11 @@ func (w *workers) forkOne(n, grain int) {
 
 // fork runs the job that is set up; the caller holds mu, which fork gives back.
 func (w *workers) fork() {
-	w.ticket.Store(0)
-	w.broken.Store(false)
-	w.state.Store((w.state.Load()>>32+1)<<32 | openBit)
+	w.turn.Store(uint64(w.pieces) | one) // the first piece is the caller's
 	whole := false
 	defer func() {
 		if !whole {
-			w.broken.Store(true)
+			w.lose()
 		}
 		w.join()
 	}()
@@ -224,63 +229,77 @@ func (w *workers) fork() {
 			p = 0
 		}
 	}
-	w.work(0)
+	w.work(0, 0)
 	whole = true
 }
 
-// work takes pieces until none is left.
-func (w *workers) work(worker int) {
-	for stage, t := 0, w.ticket.Add(1); ; t = w.ticket.Add(finished + 1) {
-		i := int(uint32(t)) - 1
-		if i >= w.pieces {
-			return
-		}
+// work does piece i, which is taken, and further ones until none is left.
+func (w *workers) work(worker, i int) {
+	for stage := 0; ; {
 		for i >= w.cuts[stage].end {
 			stage++
 		}
 		lo, hi := w.cuts[stage].units(i)
 		switch {
 		case w.fnStage != nil:
-			if from := uint64(w.cuts[stage].from); t>>32 < from && !w.reached(from) {
-				return
+			if w.reached(uint64(w.cuts[stage].from)) {
+				w.fnStage(worker, stage, lo, hi)
 			}
-			w.fnStage(worker, stage, lo, hi)
 		case w.fnID != nil:
 			w.fnID(worker, lo, hi)
 		default:
 			w.fn(lo, hi)
 		}
+		t := w.turn.Add(finished + one)
+		if takenOf(t) > piecesOf(t) {
+			return
+		}
+		i = int(takenOf(t)) - 1
 	}
 }
 
 // reached waits until all pieces below from are finished, which is when that many are: none of a later stage begins
 // before. It reports false if that will never be.
 func (w *workers) reached(from uint64) bool {
-	for spins := 1; w.ticket.Load()>>32 < from; spins++ {
+	if from == 0 {
+		return true
+	}
+	for spins := 1; finishedOf(w.turn.Load()) < from; spins++ {
 		if w.broken.Load() {
 			return false
 		}
 		relax(spins)
 	}
-	return true
+	return !w.broken.Load() // a lost piece counts as finished, after it is known to be lost
 }
 
-// join closes the job, waits until all its pieces are finished and gives the pool back. It also runs when fn panics on the
-// caller. A helper that has finished its last piece touches nothing of the job any more but its count of pieces, which the
-// next owner does not change before the helper has left (take).
+// lose gives up the piece that the caller of lose is in, and those that nobody has taken.
+func (w *workers) lose() {
+	w.broken.Store(true)
+	for {
+		t := w.turn.Load()
+		if taken := takenOf(t); taken >= piecesOf(t) || w.turn.CompareAndSwap(t, t&^countMask|taken) {
+			break
+		}
+	}
+	w.turn.Add(finished)
+}
+
+// join waits until all pieces that were taken are finished and gives the pool back. It also runs when fn panics on the caller. A helper that
+// has finished its last piece touches nothing of the job any more.
 func (w *workers) join() {
-	w.state.And(^uint64(openBit))
-	for spins := 1; w.ticket.Load()>>32 < uint64(w.pieces); spins++ {
-		if w.broken.Load() {
+	for spins := 1; ; spins++ {
+		if t := w.turn.Load(); finishedOf(t) >= piecesOf(t) {
 			break
 		}
 		relax(spins)
 	}
-	if w.broken.Load() {
-		w.settle()
-	}
 	w.fn, w.fnID, w.fnStage = nil, nil, nil
-	failed := w.failed.Swap(nil)
+	var failed *PanicError
+	if w.broken.Load() {
+		w.broken.Store(false)
+		failed = w.failed.Swap(nil)
+	}
 	w.mu.Unlock()
 	if failed != nil {
 		panic(failed)
@@ -304,18 +323,18 @@ func relax(spins int) {
 func (w *workers) help(worker int) {
 	var idle time.Time
 	for spins := 1; !w.ended.Load(); spins++ {
-		s := w.state.Load()
+		t := w.turn.Load()
 		switch {
-		case s&openBit != 0:
-			if w.state.CompareAndSwap(s, s+1) {
-				w.assist(worker)
-				w.await(s >> 32)
+		case takenOf(t) < piecesOf(t):
+			if w.turn.CompareAndSwap(t, t+one) {
+				w.assist(worker, int(takenOf(t)))
 				spins = 0
 			}
-		case spins%spinYield != 0:
+		case spins < spinYield || spins%idleYield != 0:
 			pause()
 		case spins == spinYield:
 			idle = time.Now()
+			runtime.Gosched()
 		case time.Since(idle) < spinFor:
 			runtime.Gosched()
 		default:
@@ -325,31 +344,25 @@ func (w *workers) help(worker int) {
 	}
 }
 
-// assist does a helper's part of the open job and leaves it, whatever happens.
-func (w *workers) assist(worker int) {
+// assist does a helper's part of the job, from the piece that it has taken, whatever happens.
+func (w *workers) assist(worker, piece int) {
+	whole := false
 	defer func() {
-		if v := recover(); v != nil {
-			w.failed.CompareAndSwap(nil, &PanicError{Value: v, Stack: debug.Stack()})
-			w.broken.Store(true)
-			w.ticket.Add(insideMask) // the job is lost: take no further pieces
+		if whole {
+			return
 		}
-		w.state.Add(^uint64(0))
+		w.failed.CompareAndSwap(nil, &PanicError{Value: recover(), Stack: debug.Stack()})
+		w.lose()
 	}()
-	w.work(worker)
-}
-
-// await waits while job number job, in which no piece is left, is still open.
-func (w *workers) await(job uint64) {
-	for spins := 1; w.state.Load()>>31 == job<<1|1; spins++ {
-		relax(spins)
-	}
+	w.work(worker, piece)
+	whole = true
 }
 
 // park sleeps until a caller or close sends a token. A job opened between the last look and the count is seen by the
 // second look; a token that arrives for a helper that did not sleep makes a later park return at once, which is harmless.
 func (w *workers) park() {
 	w.parked.Add(1)
-	if w.state.Load()&openBit == 0 && !w.ended.Load() {
+	if t := w.turn.Load(); takenOf(t) >= piecesOf(t) && !w.ended.Load() {
 		<-w.wake
 	}
 	w.parked.Add(-1)
