@@ -17,10 +17,11 @@ import (
 )
 
 type benchCmd struct {
-	Load   benchLoad   `cmd:"" help:"Put many clients on a server: times to first text, gaps, rates, errors."`
-	ABBA   benchABBA   `cmd:"" name:"abba" help:"Measure lanes, or the PLE modes, by turns between controls."`
-	Pair   benchPair   `cmd:"" help:"Measure two settings by turns, for instance: depth=0 depth=3."`
-	Decode benchDecode `cmd:"" help:"Measure prefill and rounds op by op against the machine's roofs."`
+	Load       benchLoad       `cmd:"" help:"Put many clients on a server: times to first text, gaps, rates, errors."`
+	ABBA       benchABBA       `cmd:"" name:"abba" help:"Measure lanes, or the PLE modes, by turns between controls."`
+	Pair       benchPair       `cmd:"" help:"Measure two settings by turns, for instance: depth=0 depth=3."`
+	Decode     benchDecode     `cmd:"" help:"Measure prefill and rounds op by op against the machine's roofs."`
+	Perplexity benchPerplexity `cmd:"" help:"Measure how well a pack predicts a text."`
 }
 
 // outFlags say where a report goes.

@@ -27,7 +27,7 @@ func (c logitsCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--ids: %w", err)
 	}
-	m, done, err := c.openModel()
+	m, _, done, err := c.openModel()
 	if err != nil {
 		return err
 	}

@@ -127,25 +127,26 @@ func (f packFlags) rowCache(dev metal.Device) (int64, error) {
 	return n, nil
 }
 
-// openModel opens the pack and the trunk alone, for what needs neither tokenizer nor template.
-func (f packFlags) openModel() (*model.Model, func() error, error) {
+// openModel opens the pack and the trunk alone, for what needs no template, head or actors. The function closes both.
+func (f packFlags) openModel() (*model.Model, *pack.Pack, func() error, error) {
+	fail := func(err error) (*model.Model, *pack.Pack, func() error, error) { return nil, nil, nil, err }
 	p, _, err := f.openPack()
 	if err != nil {
-		return nil, nil, err
+		return fail(err)
 	}
 	dev, err := f.openDevice()
 	if err != nil {
-		return nil, nil, errors.Join(err, p.Close())
+		return fail(errors.Join(err, p.Close()))
 	}
 	o, err := f.options(dev)
 	if err != nil {
-		return nil, nil, errors.Join(err, p.Close(), dev.Close())
+		return fail(errors.Join(err, p.Close(), dev.Close()))
 	}
 	m, err := model.Load(p, dev, model.Options{Context: o.Context, PLECache: o.PLECache, Placement: o.Placement, TableFile: o.TableFile})
 	if err != nil {
-		return nil, nil, errors.Join(err, p.Close(), dev.Close())
+		return fail(errors.Join(err, p.Close(), dev.Close()))
 	}
-	return m, func() error {
+	return m, p, func() error {
 		m.Close()
 		return errors.Join(p.Close(), dev.Close())
 	}, nil

@@ -13,6 +13,8 @@ import (
 
 type packCmd struct {
 	Inspect inspectCmd `cmd:"" help:"List a pack's geometry and tensors, and whether it is whole."`
+	Convert convertCmd `cmd:"" help:"Write a pack anew in the quantised MLX layout."`
+	Verify  verifyCmd  `cmd:"" help:"Check a pack to the last byte, against its manifest if it has one."`
 	Synth   synthCmd   `cmd:"" help:"Write a random pack of any geometry and size, to measure and test with."`
 }
 

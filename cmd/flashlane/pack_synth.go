@@ -83,7 +83,7 @@ func (c synthCmd) Run(ctx context.Context) error {
 	}
 	all, written := plan.Bytes()
 	fmt.Printf("pack\t%d layers, recipe %s, %d bytes of tensors, %d of them on the disk\n", config.Layers, c.Recipe, all, written)
-	if err := plan.Write(ctx, c.Out, texts, m, runJobs); err != nil {
+	if err := plan.Write(ctx, c.Out, texts, m, writeJobs); err != nil {
 		return fmt.Errorf("pack synth: %w", err)
 	}
 	fmt.Println("written\t" + c.Out)

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/flashlane/flashlane/engine/pack/packtest"
 )
 
 // nanoConfig is the embedded pack's geometry.
@@ -63,5 +66,124 @@ func TestPackSynthRefusals(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 1 {
 		t.Errorf("left behind: got %v %v, want nothing but the folder that was there", left, err)
+	}
+}
+
+// A pack that was converted is whole, says so, and has a fault when a byte of it changes; it is never written over, and
+// never converted to other codes.
+func TestPackConvertAndVerify(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "source")
+	if err := os.Mkdir(source, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := packtest.Write(source, packtest.Tiny(), 1, packtest.Options{WithMTP: true, Transposed: true, Files: map[string]string{"LICENSE": "free", "README.md": "a card"}}); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	said, errs, code := runProgram(t, "pack", "convert", source, out, "--recipe", "optimized-speed", "--shard-size", "50KB")
+	if code != 0 || !strings.Contains(said, "written\t"+out) {
+		t.Fatalf("convert: exit %d: %s%s", code, said, errs)
+	}
+	for file, want := range map[string]bool{"LICENSE": true, "README.md": false, "model.safetensors.index.json": true, "model.safetensors": false, "mtp.safetensors": true, "ngram-table.safetensors": true} {
+		if _, err := os.Stat(filepath.Join(out, file)); (err == nil) != want {
+			t.Errorf("%s: got %v, want it there: %t", file, err, want)
+		}
+	}
+	said, errs, code = runProgram(t, "pack", "verify", out)
+	if code != 0 || strings.Contains(said, "FAULT") || !strings.Contains(said, "against flashlane-manifest.json (pack convert, recipe optimized-speed, from source (hf, fingerprint ") {
+		t.Errorf("verify: exit %d: %s%s", code, said, errs)
+	}
+	for _, args := range [][]string{{"pack", "convert", source, out, "--recipe", "q8"}, {"pack", "convert", out, out + "2", "--recipe", "q8"}} {
+		if _, errs, code := runProgram(t, args...); code != 1 || !strings.Contains(errs, "never written over") && !strings.Contains(errs, "would not be exact") {
+			t.Errorf("%v: got exit %d, %q; want a refusal", args, code, errs)
+		}
+	}
+	file := filepath.Join(out, "mtp.safetensors")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-1] ^= 1
+	if err := os.WriteFile(file, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	said, errs, code = runProgram(t, "pack", "verify", out)
+	if code != 1 || !strings.Contains(said, `mtp.safetensors: tensor "mtp.`) || !strings.Contains(said, "got SHA-256") || !strings.Contains(errs, "1 faults") {
+		t.Errorf("verify of a changed file: exit %d: %s%s", code, said, errs)
+	}
+}
+
+// A conversion that is killed leaves no folder of the name, and nothing that opens as a pack, unless it was done already;
+// one that is interrupted leaves nothing at all.
+func TestPackConvertEnds(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "source")
+	if _, errs, code := runProgram(t, "pack", "synth", "--geometry", nanoConfig, "--recipe", "bf16", source); code != 0 {
+		t.Fatalf("synth: exit %d: %s", code, errs)
+	}
+	for _, end := range []os.Signal{os.Kill, os.Interrupt} {
+		for seed := range 6 {
+			dir := t.TempDir()
+			out := filepath.Join(dir, "out")
+			cmd := program(t.Context(), "pack", "convert", source, out, "--recipe", "q4")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for begun := false; !begun; { // until it writes, or is done
+				_, a := os.Stat(out + ".partial")
+				_, b := os.Stat(out)
+				begun = a == nil || b == nil
+			}
+			time.Sleep(time.Duration(seed) * 8 * time.Millisecond) // at some point of it; whichever, the rule holds
+			_ = cmd.Process.Signal(end)                            // it may be over
+			_ = cmd.Wait()
+			left, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range left {
+				_, errs, code := runProgram(t, "pack", "verify", filepath.Join(dir, e.Name()))
+				switch {
+				case e.Name() == "out":
+					if code != 0 {
+						t.Errorf("%v: the folder has its name but is not whole: %s", end, errs)
+					}
+				case end == os.Interrupt:
+					t.Errorf("%v: left %s behind", end, e.Name())
+				case code == 0:
+					// Killed between the last byte and the name: whole, but for that.
+				case !strings.Contains(errs, "config.json: no such file"):
+					t.Errorf("%v: %s: got %q, want no pack for the lack of config.json", end, e.Name(), errs)
+				}
+			}
+		}
+	}
+}
+
+// The perplexity of a pack is a figure of pack, text and window alone.
+func TestBenchPerplexity(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(file, []byte(strings.Repeat("// TrimSpace returns a slice of the string s.\nfunc TrimSpace(s string) string {\n", 10)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	row := func(args ...string) string {
+		said, errs, code := runProgram(t, append([]string{"bench", "perplexity", "--text", file, "--window", "64"}, args...)...)
+		if code != 0 || strings.Count(said, "\n") != 3 {
+			t.Fatalf("exit %d: %s%s", code, said, errs)
+		}
+		return said
+	}
+	a, b := row(), row("--threads", "1", "--prefill-chunk", "7", "--text", file)
+	field := func(s string, i int) string {
+		return strings.TrimSpace(strings.Split(strings.Split(s, "\n")[2], "|")[i])
+	}
+	if field(a, 4) != field(b, 4) {
+		t.Errorf("nats per token: got %s, and %s for the text twice with other threads and chunks", field(a, 4), field(b, 4))
+	}
+	if n := field(a, 7); field(b, 7) == n || n == "0" {
+		t.Errorf("tokens: got %s for one text and %s for two", n, field(b, 7))
+	}
+	if _, errs, code := runProgram(t, "bench", "perplexity", "--text", filepath.Dir(file)); code != 1 || !strings.Contains(errs, "--text") {
+		t.Errorf("a folder as text: got exit %d, %q", code, errs)
 	}
 }

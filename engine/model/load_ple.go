@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/flashlane/flashlane/engine/model/block"
-	"github.com/flashlane/flashlane/engine/pack"
 	"github.com/flashlane/flashlane/metal"
 	"github.com/flashlane/flashlane/ple"
 )
@@ -12,7 +11,12 @@ import (
 // loadPLE loads the k-th PLE layer, on trunk layer i: hash constants, table, row cache and projections (spec 2.7).
 func (m *Model) loadPLE(l *block.Loader, i, k int, o Options) {
 	cfg, prefix := &m.Config, fmt.Sprintf("layers.%d.ple", i)
-	hash, err := loadHash(l.Pack, cfg, prefix+".ple_embedding", k)
+	constants, err := l.Pack.HashConstants(k)
+	if err != nil {
+		l.Fail(fmt.Errorf("layer %d: %w", i, err))
+		return
+	}
+	hash, err := ple.NewHash(cfg.NgramGeometry(), constants)
 	if err != nil {
 		l.Fail(fmt.Errorf("layer %d: %w", i, err))
 		return
@@ -37,57 +41,6 @@ func (m *Model) loadPLE(l *block.Loader, i, k int, o Options) {
 		return
 	}
 	m.PLE = append(m.PLE, x)
-}
-
-// loadHash derives the constants of the k-th PLE layer and compares them with those the pack ships, if it does.
-func loadHash(p *pack.Pack, cfg *pack.Config, prefix string, k int) (*ple.Hash, error) {
-	g := cfg.NgramGeometry()
-	c, err := ple.Derive(g, k)
-	if err != nil {
-		return nil, err
-	}
-	mult, ok1, err := p.Ints(prefix+".layer_multipliers", cfg.NgramSize)
-	if err != nil {
-		return nil, err
-	}
-	sizes, ok2, err := p.Ints(prefix+".ngram_heads_vocab_sizes", cfg.NgramHeads())
-	if err != nil {
-		return nil, err
-	}
-	offsets, ok3, err := p.Ints(prefix+".ngram_heads_offsets", cfg.NgramHeads())
-	if err != nil {
-		return nil, err
-	}
-	if !ok1 {
-		mult = signed(c.Multipliers)
-	}
-	if !ok2 {
-		sizes = c.Sizes
-	}
-	if !ok3 {
-		offsets = c.Offsets
-	}
-	shipped := ple.Constants{Multipliers: unsigned(mult), Sizes: sizes, Offsets: offsets}
-	if err := c.Equal(shipped); err != nil {
-		return nil, fmt.Errorf("%s: %w", prefix, err)
-	}
-	return ple.NewHash(g, c)
-}
-
-func signed(u []uint64) []int64 {
-	s := make([]int64, len(u))
-	for i, x := range u {
-		s[i] = int64(x)
-	}
-	return s
-}
-
-func unsigned(s []int64) []uint64 {
-	u := make([]uint64, len(s))
-	for i, x := range s {
-		u[i] = uint64(x)
-	}
-	return u
 }
 
 // loadTable opens the k-th of n tables, where o places it, behind its share of the row cache.

@@ -13,5 +13,8 @@
 // Nothing in a pack is trusted. Headers, offsets and sizes are checked before anything is allocated, and errors wrap
 // [ErrCorrupt], [ErrMissing] or [ErrUnsupported] and name file, tensor or field, what is there and what was wanted.
 //
+// Packs are written by the packages below: quantise makes codes, mlx lays a pack out, convert and synth give it numbers,
+// write makes the folder, manifest lists its checksums, audit checks it.
+//
 // The package does not load weights onto a device, read table rows (package ple does) or tokenise.
 package pack

@@ -78,30 +78,39 @@ func (l *lookup) single(prefix, what string, rows, cols int) (metal.WeightSpec, 
 	return stack, nil
 }
 
-// fused splits HF's gate_up_proj. transformers writes [E, 2I, H] with down [E, H, I], or the transposed pair [E, H, 2I] and
-// [E, I, H] (spec 5.1). At most one of the two tensors can be square (2I = H and I = H exclude each other), so that
-// the pair always tells the orientation.
-func (l *lookup) fused(prefix string) (gate, up, down metal.WeightSpec, err error) {
+// orientation finds HF's gate_up_proj and down_proj and tells how they lie. transformers writes [E, 2I, H] with down
+// [E, H, I], or the transposed pair [E, H, 2I] and [E, I, H] (spec 5.1). At most one of the two tensors can be square (2I = H
+// and I = H exclude each other), so that the pair always tells the orientation.
+func (l *lookup) orientation(prefix string) (both, dn *tensor, transposed bool, err error) {
 	c := &l.p.Config
 	e, i, h := c.Experts, c.ExpertInner, c.Hidden
-	both, err := l.find(prefix+"gate_up_proj", prefix+"gate_up_proj.weight")
-	if err != nil {
-		return gate, up, down, err
+	if both, err = l.find(prefix+"gate_up_proj", prefix+"gate_up_proj.weight"); err != nil {
+		return nil, nil, false, err
 	}
-	dn, err := l.find(prefix+"down_proj", prefix+"down_proj.weight")
-	if err != nil {
-		return gate, up, down, err
+	if dn, err = l.find(prefix+"down_proj", prefix+"down_proj.weight"); err != nil {
+		return nil, nil, false, err
 	}
 	plain, turned := stacked(e, 2*i, h), stacked(e, h, 2*i)
 	if err := shaped(both, plain, turned); err != nil {
-		return gate, up, down, err
+		return nil, nil, false, err
 	}
 	if err := shaped(dn, stacked(e, h, i), stacked(e, i, h)); err != nil {
-		return gate, up, down, err
+		return nil, nil, false, err
 	}
-	transposed := shaped(both, plain) != nil || shaped(dn, stacked(e, h, i)) != nil
+	transposed = shaped(both, plain) != nil || shaped(dn, stacked(e, h, i)) != nil
 	if transposed && (shaped(both, turned) != nil || shaped(dn, stacked(e, i, h)) != nil) {
-		return gate, up, down, corrupt("%s and %s: one is transposed and the other is not", both.describe(), dn.describe())
+		return nil, nil, false, corrupt("%s and %s: one is transposed and the other is not", both.describe(), dn.describe())
+	}
+	return both, dn, transposed, nil
+}
+
+// fused splits HF's gate_up_proj.
+func (l *lookup) fused(prefix string) (gate, up, down metal.WeightSpec, err error) {
+	c := &l.p.Config
+	e, i, h := c.Experts, c.ExpertInner, c.Hidden
+	both, dn, transposed, err := l.orientation(prefix)
+	if err != nil {
+		return gate, up, down, err
 	}
 	format, err := both.format()
 	if err != nil {

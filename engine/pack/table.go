@@ -16,6 +16,50 @@ func (c *Config) NgramGeometry() ple.Geometry {
 	}
 }
 
+// HashConstants are those of the k-th PLE layer, as config.json makes them (spec 2.7.1). Constants that the pack ships must be
+// the same; it need not ship any.
+func (p *Pack) HashConstants(k int) (ple.Constants, error) {
+	l := lookup{p: p}
+	c, err := l.constants(k)
+	return c, named(p.Name, err)
+}
+
+func (l *lookup) constants(k int) (ple.Constants, error) {
+	c := &l.p.Config
+	want, err := ple.Derive(c.NgramGeometry(), k)
+	if err != nil {
+		return want, &fault{kind: ErrCorrupt, under: err, text: "config.json: " + err.Error()}
+	}
+	shipped := ple.Constants{Multipliers: want.Multipliers, Sizes: want.Sizes, Offsets: want.Offsets}
+	prefix := fmt.Sprintf("layers.%d.ple.ple_embedding", c.PLELayers[k])
+	mult, ok, err := l.ints(prefix+".layer_multipliers", c.NgramSize)
+	if err != nil {
+		return want, err
+	}
+	if ok {
+		shipped.Multipliers = make([]uint64, len(mult))
+		for i, m := range mult {
+			shipped.Multipliers[i] = uint64(m)
+		}
+	}
+	for _, b := range []struct {
+		name string
+		dst  *[]int64
+	}{{".ngram_heads_vocab_sizes", &shipped.Sizes}, {".ngram_heads_offsets", &shipped.Offsets}} {
+		list, ok, err := l.ints(prefix+b.name, c.NgramHeads())
+		if err != nil {
+			return want, err
+		}
+		if ok {
+			*b.dst = list
+		}
+	}
+	if err := want.Equal(shipped); err != nil {
+		return want, &fault{kind: ErrCorrupt, under: err, text: prefix + ": " + err.Error()}
+	}
+	return want, nil
+}
+
 // NgramTable describes the table of the k-th PLE layer (k from 0, as in Config.PLELayers) where it lies: the side-car's
 // planes "ngram.weight|scales|biases" ("ngram.1.weight" for the second layer), HF's shards, or HF's single tensor. It
 // has at least the rows that the hash can ask for. Where rows are read from is for its Place to settle.

@@ -36,6 +36,16 @@ func (p *Pack) Vector(name string, n int) ([]float32, error) {
 	return w, named(p.Name, err)
 }
 
+// DType is the element type that a tensor of the name is stored in, "" if there is none.
+func (p *Pack) DType(name string) DType {
+	l := lookup{p: p}
+	t, err := l.find(name, name+".weight")
+	if err != nil {
+		return ""
+	}
+	return t.dtype
+}
+
 func (l *lookup) vector(name string, n int) (*tensor, error) {
 	t, err := l.find(name, name+".weight")
 	if err != nil {

@@ -33,6 +33,11 @@ func (p *Plan) Config(source []byte) ([]byte, error) {
 	if ids := p.config.StopIDs; len(ids) > 0 {
 		root["eos_token_id"] = ids
 	}
+	for _, key := range []string{"dtype", "torch_dtype"} {
+		if text[key] != nil {
+			text[key] = "bfloat16" // what was wider was cast
+		}
+	}
 	p.headConfig(root, text)
 	extra := map[string]any{}
 	if len(p.tables) > 0 {
@@ -55,7 +60,8 @@ func (p *Plan) Config(source []byte) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// headConfig says whether there is a head; the sources' own words stay where they agree.
+// headConfig says whether there is a head, and one of the kind that this layout has; the source's own words stay where they
+// agree.
 func (p *Plan) headConfig(root, text map[string]any) {
 	if !p.o.Head {
 		delete(text, "mtp")
@@ -64,6 +70,9 @@ func (p *Plan) headConfig(root, text map[string]any) {
 		return
 	}
 	text["mtp_num_hidden_layers"] = 1
+	if text["mtp_use_dedicated_embeddings"] != nil {
+		text["mtp_use_dedicated_embeddings"] = false
+	}
 }
 
 // quantization is the default of the recipe and, by name, what differs from it.

@@ -215,7 +215,7 @@ func (b *builder) files() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		files["model.safetensors.index.json"] = string(text)
+		files[indexFile] = string(text)
 	} else {
 		files["model.safetensors"] = Safetensors(format, b.trunk)
 	}

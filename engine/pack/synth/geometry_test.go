@@ -151,3 +151,46 @@ func TestSetRows(t *testing.T) {
 		t.Errorf("no table: got %v", err)
 	}
 }
+
+// Whatever config.json is given, a geometry that is taken stays one that is taken, cut or not, and its tables keep their
+// bound.
+func FuzzGeometry(f *testing.F) {
+	files, err := packtest.Files(packtest.Odd(), 1, packtest.Options{WithMTP: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(files["config.json"]), 3, int64(1000))
+	nested, err := packtest.Files(packtest.Tiny(), 1, packtest.Options{Layout: pack.MLX, Bits: 8})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(nested["config.json"]), 9, int64(-1))
+	f.Add([]byte(`{"text_config": null}`), 0, int64(0))
+	f.Fuzz(func(t *testing.T, config []byte, layers int, rows int64) {
+		g, err := synth.Parse(config)
+		if err != nil {
+			return
+		}
+		c, err := g.Config()
+		if err != nil {
+			t.Fatalf("its own text: %v", err)
+		}
+		if c.NgramHeads()*len(c.PLELayers) > 64 {
+			return // thousands of primes take their time
+		}
+		rows %= 1 << 20 // and so do large ones
+		if err := g.Cut(layers); err == nil {
+			if c, err = g.Config(); err != nil || c.Layers != layers || c.Count(pack.KindQSA) == 0 {
+				t.Fatalf("cut to %d: got %d layers, %v", layers, c.Layers, err)
+			}
+		}
+		if _, made, err := g.SetRows(rows); err == nil {
+			if c, err = g.Config(); err != nil {
+				t.Fatalf("%d rows: %v", rows, err)
+			}
+			if got, err := synth.Rows(&c); err != nil || !slices.Equal(got, made) || slices.Max(made) > rows {
+				t.Fatalf("%d rows: got %v, said %v (%v)", rows, got, made, err)
+			}
+		}
+	})
+}

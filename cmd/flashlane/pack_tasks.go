@@ -13,36 +13,58 @@ import (
 	"github.com/flashlane/flashlane/engine/pack/mlx"
 )
 
-// runJobs shares the jobs of a pack that is being written out over the cores, with a progress bar. The first error stops
-// them all.
-func runJobs(ctx context.Context, jobs []mlx.Job) error {
+// taskFunc is a piece of work that tells of bytes as it handles them.
+type taskFunc = func(ctx context.Context, progress func(bytes int64)) error
+
+// task is one, and the bytes it will handle.
+type task struct {
+	bytes int64
+	run   taskFunc
+}
+
+// tasksOf makes tasks of a package's jobs.
+func tasksOf[J any](jobs []J, each func(*J) (int64, taskFunc)) []task {
+	tasks := make([]task, len(jobs))
+	for i := range jobs {
+		tasks[i].bytes, tasks[i].run = each(&jobs[i])
+	}
+	return tasks
+}
+
+// writeJobs runs the jobs of a pack that is being written.
+func writeJobs(ctx context.Context, jobs []mlx.Job) error {
+	return runTasks(ctx, tasksOf(jobs, func(j *mlx.Job) (int64, taskFunc) { return j.Bytes, j.Run }), "writing")
+}
+
+// runTasks shares tasks out over the cores, with a progress bar. The first error stops them all.
+func runTasks(ctx context.Context, tasks []task, what string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var total int64
-	for _, j := range jobs {
-		total += j.Bytes
+	for _, t := range tasks {
+		total += t.bytes
 	}
-	bar := newBar(total, "writing")
+	bar := newBar(total, what)
+	defer bar.close()
 	var wg sync.WaitGroup
-	next := make(chan *mlx.Job)
-	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
+	next := make(chan task)
+	for range min(runtime.GOMAXPROCS(0), len(tasks)) {
 		wg.Go(func() {
-			for j := range next {
-				if err := j.Run(ctx, bar.add); err != nil {
+			for t := range next {
+				if err := t.run(ctx, bar.add); err != nil {
 					stop(err)
 				}
 			}
 		})
 	}
-	for i := range jobs {
+	for _, t := range tasks {
 		if ctx.Err() != nil {
 			break
 		}
-		next <- &jobs[i]
+		next <- t
 	}
 	close(next)
 	wg.Wait()
-	bar.close()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/flashlane/flashlane/bench/report"
+	"github.com/flashlane/flashlane/engine/model"
+	"github.com/flashlane/flashlane/engine/tokenizer"
+)
+
+type benchPerplexity struct {
+	packFlags
+	outFlags
+	Text   []string `required:"" sep:"none" help:"Text file, tokenised as it is; repeatable. Windows do not run over from one file to the next." placeholder:"FILE"`
+	Window int      `help:"Tokens of a window; each starts from an empty sequence." default:"1024"`
+	Chunk  int      `name:"prefill-chunk" help:"Rows of a pass; changes no bit." default:"256"`
+}
+
+// perplexityReport is what is measured.
+type perplexityReport struct {
+	Setup       report.Setup `json:"setup"`
+	Model       string       `json:"model"`
+	Fingerprint string       `json:"pack_fingerprint"`
+	Device      string       `json:"device_kind"`
+	Pack        int64        `json:"pack_bytes"`  // of all tensors
+	Weights     int64        `json:"trunk_bytes"` // of those that predict: without table and head
+	Files       int          `json:"files"`       // of text
+	Text        int64        `json:"text_bytes"`
+	Tokens      int          `json:"tokens"` // predicted
+	Window      int          `json:"window"`
+	Nats        float64      `json:"nats_per_token"`
+	Perplexity  float64      `json:"perplexity"`
+	BitsPerByte float64      `json:"bits_per_byte"`
+}
+
+// Run measures how well the trunk predicts a text, teacher-forced: the same text, window and device kind give the same
+// figures to the last digit.
+func (c benchPerplexity) Run(ctx context.Context) (err error) {
+	m, p, done, err := c.openModel()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	raw, ok, err := p.File("tokenizer.json")
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("pack %s: no tokenizer.json, so no text can be read", p.Name)
+	}
+	config, _, err := p.File("tokenizer_config.json")
+	if err != nil {
+		return err
+	}
+	tok, err := tokenizer.Load(raw, config)
+	if err != nil {
+		return err
+	}
+	r := &perplexityReport{Setup: c.setup(), Model: p.Name, Fingerprint: p.Fingerprint(), Device: m.Device.Info().Kind, Window: c.Window, Files: len(c.Text)}
+	for _, t := range p.Tensors() {
+		r.Pack += t.Bytes
+		if t.Use == "trunk" {
+			r.Weights += t.Bytes
+		}
+	}
+	var sum model.Loss
+	for _, name := range c.Text {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("--text: %w", err)
+		}
+		ids, err := tok.Encode(string(text))
+		if err != nil {
+			return fmt.Errorf("--text %s: %w", name, err)
+		}
+		loss, err := model.TextLoss(ctx, m, ids, c.Window, c.Chunk)
+		if err != nil {
+			return fmt.Errorf("--text %s: %w", name, err)
+		}
+		sum.Tokens, sum.Nats, r.Text = sum.Tokens+loss.Tokens, sum.Nats+loss.Nats, r.Text+int64(len(text))
+	}
+	if sum.Tokens == 0 {
+		return errors.New("--text: got no two tokens in a row, so nothing to predict")
+	}
+	r.Tokens, r.Nats, r.Perplexity = sum.Tokens, sum.Mean(), sum.Perplexity()
+	r.BitsPerByte = sum.Nats / math.Ln2 / float64(r.Text)
+	return c.give(report.Files{Markdown: r.markdown(), JSON: r})
+}
+
+func (r *perplexityReport) markdown() string {
+	return fmt.Sprintf("| pack | bytes of tensors | of the trunk | nats/token | perplexity | bits/byte | tokens | window |\n"+
+		"| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n| %s | %d | %d | %.5f | %.4f | %.4f | %d | %d |\n",
+		r.Model, r.Pack, r.Weights, r.Nats, r.Perplexity, r.BitsPerByte, r.Tokens, r.Window)
+}

@@ -1,0 +1,260 @@
+package audit
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/flashlane/flashlane/engine/chat"
+	"github.com/flashlane/flashlane/engine/pack"
+	"github.com/flashlane/flashlane/engine/pack/manifest"
+	"github.com/flashlane/flashlane/engine/tokenizer"
+)
+
+// maxListed is how many faults of one step are kept; the rest are counted.
+const maxListed = 20
+
+// Step is one kind of check.
+type Step struct {
+	Name   string
+	Said   string  // what was looked at: "3 files, 735 tensors"
+	Faults []error // each names file, tensor or field, and what was got and wanted
+	more   int     // faults that were not kept
+}
+
+// Failed says that the step found faults.
+func (s *Step) Failed() bool { return len(s.Faults) > 0 }
+
+// Count is the number of faults.
+func (s *Step) Count() int { return len(s.Faults) + s.more }
+
+func (s *Step) add(err error) {
+	switch {
+	case err == nil:
+	case len(s.Faults) < maxListed:
+		s.Faults = append(s.Faults, err)
+	default:
+		s.more++
+	}
+}
+
+// Audit is a pack under examination.
+type Audit struct {
+	p        *pack.Pack
+	manifest manifest.Manifest
+	listed   bool // there is a manifest
+
+	mu    sync.Mutex
+	steps []*Step
+	scan  *Step
+	sums  *Step
+	bytes int64
+	jobs  []Job
+}
+
+// New makes the checks that read little: headers, shapes, config.json, quantisation, constants, text files. The pack stays
+// the caller's.
+func New(p *pack.Pack) *Audit {
+	a := &Audit{p: p}
+	a.headers()
+	a.model()
+	a.head()
+	a.constants()
+	a.text()
+	a.sums = a.step("checksums")
+	a.readManifest()
+	a.scan = a.step("numbers")
+	for _, t := range p.Tensors() {
+		j := Job{a: a, tensor: t, Bytes: t.Bytes}
+		if f, ok := a.manifest.Files[t.File]; ok {
+			j.sum = f.Tensors[t.Name]
+		}
+		a.jobs = append(a.jobs, j)
+		a.bytes += t.Bytes
+	}
+	a.scan.Said = fmt.Sprintf("%d tensors, %d bytes: none is NaN or infinite", len(a.jobs), a.bytes)
+	slices.SortStableFunc(a.jobs, func(x, y Job) int { return cmp.Compare(y.Bytes, x.Bytes) })
+	return a
+}
+
+// Jobs read the tensors, the largest first. Each is run once; the steps are complete when all have run.
+func (a *Audit) Jobs() []Job { return a.jobs }
+
+// Steps are the checks in order, with what they found.
+func (a *Audit) Steps() []*Step { return a.steps }
+
+func (a *Audit) step(name string) *Step {
+	s := &Step{Name: name}
+	a.steps = append(a.steps, s)
+	return s
+}
+
+// fault adds to a step while jobs run.
+func (a *Audit) fault(s *Step, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.add(err)
+}
+
+// headers tells what pack.Open has checked, and finds bytes that no tensor claims.
+func (a *Audit) headers() {
+	s := a.step("headers")
+	files, tensors := a.p.Files(), 0
+	for _, f := range files {
+		tensors += f.Tensors
+		if f.Loose > 0 {
+			s.add(fmt.Errorf("%s: got %d bytes that belong to no tensor, want none", f.Name, f.Loose))
+		}
+	}
+	s.Said = fmt.Sprintf("%d safetensors files, %d tensors: lengths, names, shapes against bytes, spans, overlaps", len(files), tensors)
+}
+
+// model checks that the trunk is whole, shape by shape, with the quantisation of config.json.
+func (a *Audit) model() {
+	c := &a.p.Config
+	s := a.step("model")
+	s.Said = fmt.Sprintf("%d pieces of a trunk of %d layers, vocabulary %d: names, shapes, types, bits and groups against config.json", len(c.Trunk()), c.Layers, c.Vocab)
+	s.add(a.p.Verify())
+	for _, name := range a.p.StaleRules() {
+		s.add(fmt.Errorf("config.json: quantization: got an entry for module %q, but the pack has no codes of that name", name))
+	}
+}
+
+// head: a head that is there must fit. A pack without one is served at depth 0, which is no fault.
+func (a *Audit) head() {
+	s := a.step("MTP head")
+	ok, why := a.p.HasMTP()
+	if ok {
+		s.Said = fmt.Sprintf("%d pieces: names, shapes, types", len(a.p.Config.Head()))
+		return
+	}
+	s.Said = "none: " + why
+	for _, t := range a.p.Tensors() {
+		if strings.HasPrefix(t.Module, "mtp.") {
+			s.add(fmt.Errorf("%s: tensor %q: got a tensor of a head that cannot be used: %s", t.File, t.Name, why))
+			return
+		}
+	}
+	if a.p.Config.MTPLayers > 0 {
+		s.add(errors.New("config.json says that there is a head, but " + why))
+	}
+}
+
+// constants compares shipped hash constants with the config's; that the table has the rows they ask for is part of the
+// model's check.
+func (a *Audit) constants() {
+	layers := a.p.Config.PLELayers
+	if len(layers) == 0 {
+		return
+	}
+	s := a.step("n-gram hash")
+	s.Said = fmt.Sprintf("constants of %d PLE layers against config.json", len(layers))
+	for k := range layers {
+		_, err := a.p.HashConstants(k)
+		s.add(err)
+	}
+}
+
+// text loads tokenizer and template as a server does.
+func (a *Audit) text() {
+	s := a.step("text")
+	raw, ok, err := a.p.File("tokenizer.json")
+	if err != nil || !ok {
+		s.Said = "no tokenizer.json: logits works, serve does not"
+		s.add(err)
+		return
+	}
+	config, _, err := a.p.File("tokenizer_config.json")
+	s.add(err)
+	tok, err := tokenizer.Load(raw, config)
+	if err != nil {
+		s.add(err)
+	} else if n, v := tok.Size(), a.p.Config.Vocab; n > v {
+		s.add(fmt.Errorf("tokenizer.json: highest id: got %d, want below vocab_size %d", n-1, v))
+	}
+	source, _, err := a.p.File("chat_template.jinja")
+	s.add(err)
+	_, err = chat.OpenTemplate(source, config)
+	s.add(err)
+	s.Said = "tokenizer.json, its ids against vocab_size, chat template"
+}
+
+// readManifest compares everything in the manifest but the tensors, which are for the jobs.
+func (a *Audit) readManifest() {
+	s := a.sums
+	data, ok, err := a.p.File(manifest.Name)
+	if err != nil || !ok {
+		s.Said = "no " + manifest.Name + ", so nothing to compare with"
+		s.add(err)
+		return
+	}
+	if a.manifest, err = manifest.Parse(data); err != nil {
+		s.Said = manifest.Name
+		s.add(fmt.Errorf("%s: %w", manifest.Name, err))
+		return
+	}
+	a.listed = true
+	tensors := map[string]map[string]bool{}
+	files := map[string]pack.FileInfo{}
+	for _, f := range a.p.Files() {
+		files[f.Name] = f
+		tensors[f.Name] = map[string]bool{}
+		if _, ok := a.manifest.Files[f.Name]; !ok {
+			s.add(fmt.Errorf("%s: is not in %s, want every file of the pack there", f.Name, manifest.Name))
+		}
+	}
+	for _, t := range a.p.Tensors() {
+		tensors[t.File][t.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.manifest.Files)) {
+		want := a.manifest.Files[name]
+		if want.Header == "" {
+			s.add(a.compareText(name, want))
+			continue
+		}
+		f, ok := files[name]
+		if !ok {
+			s.add(fmt.Errorf("%s: got no such file in the pack, want the one %s lists", name, manifest.Name))
+			continue
+		}
+		if f.Bytes != want.Bytes {
+			s.add(fmt.Errorf("%s: got %d bytes, want %d by %s", name, f.Bytes, want.Bytes, manifest.Name))
+		}
+		if got := sum(a.p.Head(name)); got != want.Header {
+			s.add(fmt.Errorf("%s: header: got SHA-256 %s, want %s by %s", name, got, want.Header, manifest.Name))
+		}
+		for _, t := range slices.Sorted(maps.Keys(want.Tensors)) {
+			if !tensors[name][t] {
+				s.add(fmt.Errorf("%s: tensor %q: got none, want the one %s lists", name, t, manifest.Name))
+			}
+		}
+	}
+	s.Said = fmt.Sprintf("%d files against %s (%s)", len(a.manifest.Files), manifest.Name, a.manifest.Made)
+}
+
+func (a *Audit) compareText(name string, want manifest.File) error {
+	data, ok, err := a.p.File(name)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("%s: got no such file in the pack, want the one %s lists", name, manifest.Name)
+	case int64(len(data)) != want.Bytes:
+		return fmt.Errorf("%s: got %d bytes, want %d by %s", name, len(data), want.Bytes, manifest.Name)
+	}
+	if got := sum(data); got != want.SHA256 {
+		return fmt.Errorf("%s: got SHA-256 %s, want %s by %s", name, got, want.SHA256, manifest.Name)
+	}
+	return nil
+}
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
