@@ -27,9 +27,9 @@ func TestPrefixCache(t *testing.T) {
 		t.Fatalf("first turn: %v, %d cached tokens, want none", first.Err, first.Report.CachedTokens)
 	}
 	next := slices.Concat(history, first.IDs(), chatPrompt(t, b, "What is the signature of strings.Split?"))
-	want := housetest.Run(t.Context(), cold, housetest.Request(next, 60), nil)
+	want := housetest.Run(t.Context(), cold, housetest.Request(next, 160), nil)
 	kills := 0
-	got := housetest.Run(t.Context(), warm, housetest.Request(next, 60), func(e intake.Event) {
+	got := housetest.Run(t.Context(), warm, housetest.Request(next, 160), func(e intake.Event) {
 		if kills < 2 && e.Kind == intake.Delta {
 			kills++
 			if err := warm.Fault("verifier"); err != nil {

@@ -3,6 +3,7 @@ package server
 import (
 	"io"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,9 @@ func TestBodiesTogether(t *testing.T) {
 	go func() { first <- post(pr) }()
 	if _, err := io.WriteString(pw, large[:len(large)-1]); err != nil {
 		t.Fatal(err)
+	}
+	for s.bodies.held.Load() < int64(len(large)-1-smallBody) {
+		runtime.Gosched() // what was written has been read, and is being counted
 	}
 	w := post(strings.NewReader(large))
 	wantError(t, w, 503, "overloaded", "")
