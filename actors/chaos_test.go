@@ -174,7 +174,7 @@ func chaos(t *testing.T, length time.Duration, seed uint64) {
 		t.Errorf("seed %d: %d bytes are still promised", seed, f.Promised)
 	}
 	// Windows on their shelves and the passes' rooms stay for the next requests.
-	if grown := b.Device.Used() - used; grown > 4<<20 {
+	if grown := b.Device.Used() - used; grown > 1<<20 {
 		t.Errorf("seed %d: device memory: %d bytes more than before", seed, grown)
 	}
 }

@@ -13,6 +13,11 @@ import (
 	"github.com/flashlane/flashlane/engine/verify"
 )
 
+// Check says whether a request of so many positions could ever be admitted; the error is an *accountant.Refusal.
+func (s *System) Check(positions int) error {
+	return s.books.Check(s.need(positions, s.config.Head != nil))
+}
+
 // Submit hands a request over and never blocks. The first event of the output is Accepted or Failed.
 func (s *System) Submit(r *intake.Request) *intake.Output {
 	out := intake.NewOutput()

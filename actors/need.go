@@ -18,7 +18,7 @@ func (s *System) need(positions int, drafts bool) int64 {
 	rows := int64(1)
 	if drafts {
 		rows = maxRound
-		n += s.config.Head.Peak(positions) + scratchBytes(m.Shape.Attention[0].Index, s.config.Chunk)
+		n += s.config.Head.Peak(positions) + scratchBytes(s.config.Head.CacheShape().Index, s.config.Chunk)
 		// Streams wait for the drafter: what may lag, the chunk that it works on, and the one in the trunk's pass.
 		n += 3 * min(chunk, int64(positions)) * 4 * int64(m.Config.Width())
 	}

@@ -172,7 +172,7 @@ func (s *System) snapshots() *verifier.Snapshots {
 }
 
 func (s *System) retire(w *ple.Window) {
-	s.actors.Root.Send(s.pids.stager, stager.Retire{Window: w})
+	s.actors.Root.Send(s.pids.stager, stager.Retire{Window: w, Worker: s.gear.stage})
 }
 
 // payDeadLetters lets a message that reached nobody pay what it owes: a result for a session that is gone holds memory.
@@ -202,7 +202,7 @@ func (s *System) spawn() {
 			return intake.Peers{Drafter: s.pids.drafter, Verifier: s.pids.verifier, Intake: s.pids.intake}
 		}}
 	judge := verifier.Deps{House: s.house, Worker: g.verify, Pass: g.trunk, Logits: &verifier.Logits{Vocab: m.Config.Vocab, Words: s.config.Vocab.Words()}, Chunk: s.config.Chunk, Board: s.board,
-		Windows: g.windows, Chunks: g.chunks, OnDemand: s.config.PLEMode == Sync, Snapshots: s.snapshots(),
+		Chunks: g.chunks, OnDemand: s.config.PLEMode == Sync, Snapshots: s.snapshots(),
 		Peers: func() verifier.Peers {
 			return verifier.Peers{Drafter: s.pids.drafter, Stager: s.pids.stager, Indexers: s.pids.indexers}
 		}}

@@ -71,7 +71,7 @@ func (a Stats) Plus(b Stats) Stats {
 		Rows: a.Rows + b.Rows, Held: a.Held + b.Held, Limit: a.Limit + b.Limit}
 }
 
-// NewCache makes an empty cache that holds at most limit bytes, records and bookkeeping together. A limit below one row
+// NewCache makes an empty cache that holds about limit bytes, records and bookkeeping together (Most is the bound: slabs are whole, and slices grow by a quarter). A limit below one row
 // (0 too) keeps nothing: every row is read each time. A negative limit is an error.
 func NewCache(t *Table, limit int64, o CacheOptions) (*Cache, error) {
 	if limit < 0 {
@@ -100,7 +100,7 @@ func (c *Cache) Table() *Table { return c.table }
 func (c *Cache) Capacity() int { return c.lru.max }
 
 // Most is the most bytes the cache may come to hold.
-func (c *Cache) Most() int64 { return int64(c.lru.max) * int64(c.table.RowBytes()+rowOverhead) }
+func (c *Cache) Most() int64 { return c.lru.most() }
 
 // Stats reads the counters. They are read one by one: under load they may be a gather apart.
 func (c *Cache) Stats() Stats {

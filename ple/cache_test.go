@@ -183,6 +183,9 @@ func TestCacheHeld(t *testing.T) {
 			gather(t, c, ids)
 		}
 		st := c.Stats()
+		if st.Held > c.Most() {
+			t.Errorf("limit %d: got %d bytes held, want at most %d", limit, st.Held, c.Most())
+		}
 		if st.Rows != int64(c.Capacity()) || st.Held > 2*limit || st.Limit != limit {
 			t.Errorf("got %+v, want %d rows within about %d bytes", st, c.Capacity(), limit)
 		}

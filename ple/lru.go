@@ -44,6 +44,17 @@ func (l *lru) bytes() int64 {
 	return int64(len(l.slabs))*int64(l.record)<<l.perLog + int64(cap(l.nodes))*16 + int64(len(l.index))*4
 }
 
+// most is the memory held when it is full: whole slabs, nodes with the slack of a slice that grew by a quarter at most, and an
+// index that is a power of two.
+func (l *lru) most() int64 {
+	index := int64(len(l.index))
+	for index < 2*int64(l.max) {
+		index *= 2
+	}
+	slabs := int64(l.max+1<<l.perLog-1) >> l.perLog
+	return slabs*int64(l.record)<<l.perLog + (int64(l.max)*5/4+512)*16 + index*4
+}
+
 // data is node n's record.
 func (l *lru) data(n int32) []byte {
 	slab, at := l.slabs[n>>l.perLog], int(n)&(1<<l.perLog-1)*l.record

@@ -3,7 +3,7 @@ package ple
 // MappedMost is about how many bytes of its files a mapped table leaves in the process. They are the system's to take back,
 // but they count as the process's as long as they are there; dropping them costs a fault each when they are wanted again,
 // and nothing of what the system caches.
-const MappedMost = 256 << 20
+const MappedMost = 160 << 20
 
 // trimRows is how many rows are copied between two looks, of two microseconds each: a fault brings in what the system
 // holds in one piece, up to folioMost bytes around each of a row's planes.
@@ -19,7 +19,7 @@ func (t *Table) InPlace() int64 {
 	case t.Embedded():
 		return t.Bytes()
 	case t.faults:
-		return min(t.Bytes(), MappedMost)
+		return min(t.Bytes(), MappedMost+trimRows*3*folioMost) // what may come in between two looks is on top
 	}
 	return 0
 }

@@ -17,11 +17,11 @@ type bodies struct {
 }
 
 // smallBody is what of every body is not counted: ordinary requests must go through whatever others send.
-const smallBody = 64 << 10
+const smallBody = 16 << 10
 
-// bodyCost is how many bytes a byte of a body may come to take while it is understood: itself, the buffer that it outgrew,
-// the parsed text, the text of the template.
-const bodyCost = 4
+// bodyCost is how many bytes a byte of a body may come to take while it is understood: a digit of an array of numbers becomes
+// a parsed value, a letter of one endless word a symbol of the tokenizer with its place in two lists and a heap.
+const bodyCost = 48
 
 // countedBody is a body whose large part is on the books.
 type countedBody struct {

@@ -239,6 +239,14 @@ func (a *Actor) pass(root *actor.RootContext, batch []Draft) (ready []*building)
 		}
 	}()
 	rounds := make([]*building, len(batch))
+	whole := false
+	defer func() {
+		for _, b := range rounds {
+			if !whole && b != nil { // the pass panicked
+				b.abandon()
+			}
+		}
+	}()
 	jobs := make([]mtp.Job, len(batch))
 	lost := a.catchUp(batch)
 	for i, m := range batch {
@@ -270,6 +278,7 @@ func (a *Actor) pass(root *actor.RootContext, batch []Draft) (ready []*building)
 		b.Times.Draft = took
 		ready = append(ready, b)
 	}
+	whole = true
 	return ready
 }
 

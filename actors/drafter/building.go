@@ -23,7 +23,8 @@ type building struct {
 	drafts  []int32
 	dists   []*sample.Dist
 	grammar *grammar.Matcher // after the drafts so far
-	window  *ple.Window
+	loan    *stager.Loan
+	window  *ple.Window // of the loan
 	gate    *gate.Gate
 }
 
@@ -34,10 +35,12 @@ func (a *Actor) begin(root *actor.RootContext, m Draft) *building {
 	if !m.Lanes.Has(lanes.PLE) || a.Peers.Stager == nil {
 		return b
 	}
-	w, err := a.Windows.Take()
+	loan, err := a.Windows.Take()
 	if err != nil {
 		return b // no memory for a window: the pass makes it in its own
 	}
+	w := loan.Window()
+	b.loan = loan
 	w.Reset(m.Ledger[:len(m.Ledger)-1], len(m.Ledger)-1)
 	b.window, b.gate = w, w.Gate
 	return b
@@ -110,14 +113,14 @@ func (b *building) known(row int, token int32) {
 func (b *building) abandon() {
 	if b.window != nil {
 		b.gate.Open(errors.New("round abandoned"))
-		b.d.Windows.Put(b.window)
+		b.loan.Back()
 	}
 }
 
 // send passes the round on.
 func (b *building) send() {
 	v := verifier.Verify{Ticket: b.Ticket, Ledger: b.Ledger, Drafts: b.drafts, Dists: b.dists, Lanes: b.Lanes,
-		Window: b.window, Banks: b.Banks, Limit: b.Limit, Alone: b.Alone, Times: b.Times}
+		Loan: b.loan, Banks: b.Banks, Limit: b.Limit, Alone: b.Alone, Times: b.Times}
 	b.finishWindow(&v)
 	b.root.Send(b.d.Peers.Verifier, verifier.NewVerify(b.root, v))
 }

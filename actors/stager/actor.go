@@ -25,7 +25,7 @@ func (a *Actor) Receive(ctx actor.Context) {
 	case Stage:
 		a.stage(ctx, m)
 	case Retire:
-		a.Worker.Do(worker.Job{Run: m.Window.Free, Broken: func(any, []byte) {}})
+		m.free()
 	case supervision.Broken:
 		panic(m.Err)
 	}

@@ -2,6 +2,7 @@ package stager
 
 import (
 	"github.com/flashlane/flashlane/actors/round"
+	"github.com/flashlane/flashlane/actors/worker"
 	"github.com/flashlane/flashlane/gate"
 	"github.com/flashlane/flashlane/ple"
 )
@@ -22,7 +23,18 @@ func (s Stage) Fail(err error) { s.Gate.Open(err) }
 // Blame names the request.
 func (s Stage) Blame() string { return s.Ticket.Request }
 
-// Retire frees a window that some Stage may still be working on: it is freed after all of them.
+// Retire frees a window that some Stage may still be working on: it is freed after all of them, which the worker has got or
+// lost by then.
 type Retire struct {
 	Window *ple.Window
+	Worker *worker.Worker // the stager's
+}
+
+// Fail frees it without the stager.
+func (r Retire) Fail(error) { r.free() }
+
+func (r Retire) free() {
+	if !r.Worker.Do(worker.Job{Run: r.Window.Free, Broken: func(any, []byte) {}}) {
+		r.Window.Free() // the worker has stopped: nothing writes any more
+	}
 }

@@ -2,6 +2,7 @@ package stager
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/flashlane/flashlane/metal"
 	"github.com/flashlane/flashlane/ple"
@@ -26,24 +27,48 @@ func NewShelf(dev metal.Device, layers []*ple.Layer, rows, keep int, retire func
 	return &Shelf{dev: dev, layers: layers, rows: rows, keep: keep, retire: retire}
 }
 
+// Loan is a window off its shelf. It travels with the round or chunk that it was made for, and whoever ends that first gives
+// it back; a nil Loan is no window.
+type Loan struct {
+	window *ple.Window
+	shelf  *Shelf
+	back   atomic.Bool
+}
+
+// Window is the window, or nil once it was given back.
+func (l *Loan) Window() *ple.Window {
+	if l == nil || l.back.Load() {
+		return nil
+	}
+	return l.window
+}
+
+// Back gives the window back; again, it does nothing.
+func (l *Loan) Back() {
+	if l != nil && !l.back.Swap(true) {
+		l.shelf.put(l.window)
+	}
+}
+
 // Take returns a window for the caller to Reset.
-func (s *Shelf) Take() (*ple.Window, error) {
+func (s *Shelf) Take() (*Loan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free); n > 0 {
 		w := s.free[n-1]
 		s.free = s.free[:n-1]
-		return w, nil
+		return &Loan{window: w, shelf: s}, nil
 	}
-	return ple.NewWindow(s.dev, s.layers, s.rows)
+	w, err := ple.NewWindow(s.dev, s.layers, s.rows)
+	if err != nil {
+		return nil, err
+	}
+	return &Loan{window: w, shelf: s}, nil
 }
 
-// Put takes a window back after the pass that used it. A window whose gate is not open, or open with an error, may still
+// put takes a window back after the pass that used it. A window whose gate is not open, or open with an error, may still
 // be written to by a late Stage: it is retired and never handed out again.
-func (s *Shelf) Put(w *ple.Window) {
-	if w == nil {
-		return
-	}
+func (s *Shelf) put(w *ple.Window) {
 	if !w.Gate.Ready() || w.Gate.Err() != nil {
 		s.retire(w)
 		return

@@ -12,7 +12,6 @@ import (
 	"github.com/flashlane/flashlane/actors/supervision"
 	"github.com/flashlane/flashlane/actors/worker"
 	"github.com/flashlane/flashlane/engine/model"
-	"github.com/flashlane/flashlane/ple"
 )
 
 // Peers are the actors the verifier talks to.
@@ -31,7 +30,6 @@ type Deps struct {
 	Logits    *Logits     // used on the worker only
 	Chunk     int         // rows of a prefill chunk
 	Board     *lanes.Board
-	Windows   *stager.Shelf // of rounds, to put back
 	Chunks    *stager.Shelf // of prefill chunks
 	OnDemand  bool          // ple mode sync
 	Snapshots *Snapshots    // nil: none are taken
@@ -116,13 +114,9 @@ func (a *Actor) handOver(ctx actor.Context) {
 
 func (a *Actor) loseWaiting(err error) {
 	for _, v := range a.schedule.verify {
-		a.Windows.Put(v.Window)
 		v.Fail(err)
 	}
 	for _, p := range a.schedule.prompts {
-		if !p.busy { // a running chunk belongs to the job
-			a.Chunks.Put(p.window)
-		}
 		p.Fail(err)
 	}
 	a.schedule.verify, a.schedule.prompts = nil, nil
@@ -137,30 +131,29 @@ func (a *Actor) prefill(ctx actor.Context, m Prefill) {
 }
 
 // stage cuts the chunk that starts at from and has the stager gather it.
-func (a *Actor) stage(root *actor.RootContext, p *prefill, from int) *ple.Window {
+func (a *Actor) stage(root *actor.RootContext, p *prefill, from int) *stager.Loan {
 	a.schedule.cut(p, from)
 	peer := a.Peers().Stager
 	if peer == nil || from >= p.Rows || !a.Board.Bits().Has(lanes.PLE) || a.OnDemand {
 		return nil
 	}
-	w, err := a.Chunks.Take()
+	loan, err := a.Chunks.Take()
 	if err != nil {
 		return nil // no memory for a window of its own: the pass makes it in the pass's
 	}
+	w := loan.Window()
 	w.Reset(p.Ledger[:from], from)
 	root.Send(peer, stager.Stage{Ticket: p.Ticket, Window: w, Gate: w.Gate, Tokens: p.Ledger[from:p.to], Last: true})
-	return w
+	return loan
 }
 
 // start runs the next pass if none runs.
 func (a *Actor) start(ctx actor.Context) {
 	verify, prompts := a.schedule.drop()
 	for _, v := range verify {
-		a.Windows.Put(v.Window)
 		v.Fail(context.Cause(v.Ticket.Ctx))
 	}
 	for _, p := range prompts {
-		a.Chunks.Put(p.window)
 		p.Fail(context.Cause(p.Ticket.Ctx))
 	}
 	if a.busy {
@@ -218,7 +211,7 @@ func (a *Actor) passed(ctx actor.Context, m passed) {
 		}
 		over := m.err != nil || p.next >= p.Rows
 		if over {
-			a.Chunks.Put(p.window)
+			p.window.Back()
 			p.window = nil
 		}
 		a.schedule.settle(p, over)

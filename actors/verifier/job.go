@@ -11,12 +11,12 @@ import (
 	"github.com/flashlane/flashlane/actors/indexer"
 	"github.com/flashlane/flashlane/actors/lanes"
 	"github.com/flashlane/flashlane/actors/round"
+	"github.com/flashlane/flashlane/actors/stager"
 	"github.com/flashlane/flashlane/engine/model"
 	"github.com/flashlane/flashlane/engine/sample"
 	"github.com/flashlane/flashlane/engine/verify"
 	"github.com/flashlane/flashlane/gate"
 	"github.com/flashlane/flashlane/metal"
-	"github.com/flashlane/flashlane/ple"
 )
 
 // job is one pass on the worker: a batch of drafts, or a chunk of one prompt. It holds a reference on every sequence it
@@ -29,7 +29,7 @@ type job struct {
 	batch []Verify
 
 	prompt   *prefill
-	window   *ple.Window
+	window   *stager.Loan
 	from, to int
 
 	segs  []*model.Segment
@@ -90,10 +90,10 @@ func (j *job) broken() {
 		s.Seq.Release()
 	}
 	for _, v := range j.batch {
-		j.Windows.Put(v.Window)
+		v.Loan.Back()
 	}
 	if j.prompt != nil {
-		j.Chunks.Put(j.window)
+		j.window.Back()
 	}
 }
 
@@ -127,7 +127,7 @@ func (j *job) runBatch(batch []Verify) {
 	for i, v := range batch {
 		segs[i].Seq.Release()
 		if err == nil || len(batch) == 1 {
-			j.Windows.Put(v.Window)
+			v.Loan.Back()
 		}
 	}
 	j.segs = nil
@@ -146,7 +146,6 @@ func (j *job) hold(batch []Verify) []Verify {
 			held = append(held, v)
 			continue
 		}
-		j.Windows.Put(v.Window)
 		v.Fail(context.Cause(v.Ticket.Ctx))
 	}
 	return held
@@ -155,7 +154,7 @@ func (j *job) hold(batch []Verify) []Verify {
 func (v *Verify) segment() *model.Segment {
 	tokens := make([]int32, 0, 1+len(v.Drafts))
 	tokens = append(append(tokens, v.Ledger[len(v.Ledger)-1]), v.Drafts...)
-	return &model.Segment{Seq: v.Ticket.Seq, Tokens: tokens, History: v.Ledger[:len(v.Ledger)-1], Window: v.Window,
+	return &model.Segment{Seq: v.Ticket.Seq, Tokens: tokens, History: v.Ledger[:len(v.Ledger)-1], Window: v.Loan.Window(),
 		Banks: v.Banks, Draft: true, Logits: model.LogitsAll, Class: model.Decode, Ask: v.Ask}
 }
 
@@ -239,7 +238,7 @@ func (j *job) runChunk() (handed bool, err error) {
 	p, start := j.prompt, time.Now()
 	t := p.Ticket
 	last := j.to == p.Rows
-	seg := &model.Segment{Seq: t.Seq, Tokens: p.Ledger[j.from:j.to], History: p.Ledger[:j.from], Window: j.window, Banks: p.banks, Class: model.Decode}
+	seg := &model.Segment{Seq: t.Seq, Tokens: p.Ledger[j.from:j.to], History: p.Ledger[:j.from], Window: j.window.Window(), Banks: p.banks, Class: model.Decode}
 	if j.from < t.Settings.Prompt {
 		seg.Class = model.Prompt
 	}
@@ -250,7 +249,7 @@ func (j *job) runChunk() (handed bool, err error) {
 		seg.Logits = model.LogitsLast
 	}
 	if !t.Seq.Acquire() {
-		j.Chunks.Put(j.window)
+		j.window.Back()
 		return false, context.Cause(t.Ctx)
 	}
 	j.segs = []*model.Segment{seg}
@@ -258,7 +257,7 @@ func (j *job) runChunk() (handed bool, err error) {
 		if j.segs != nil {
 			j.segs = nil
 			t.Seq.Release()
-			j.Chunks.Put(j.window)
+			j.window.Back()
 		}
 	}()
 	err = j.Pass.Run(t.Ctx, j.segs)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/flashlane/flashlane/actors/lanes"
 	"github.com/flashlane/flashlane/actors/round"
+	"github.com/flashlane/flashlane/actors/stager"
 	"github.com/flashlane/flashlane/actors/supervision"
 	"github.com/flashlane/flashlane/engine/sample"
 	"github.com/flashlane/flashlane/engine/state"
 	"github.com/flashlane/flashlane/engine/verify"
 	"github.com/flashlane/flashlane/gate"
-	"github.com/flashlane/flashlane/ple"
 )
 
 // Prefill runs Ledger through the trunk from position From. Sent by a session at its start (Sample: the last row's logits
@@ -49,7 +49,7 @@ type Verify struct {
 	Drafts []int32        // rows 1..; none at depth 0
 	Dists  []*sample.Dist // rule residual: the drafter's law of each draft
 	Lanes  lanes.Bits
-	Window *ple.Window  // nil: the pass makes it
+	Loan   *stager.Loan // its window; nil: the pass makes it
 	Banks  []*gate.Gate // per QSA layer; nil: settled
 	Limit  int          // tokens that may be emitted
 	Alone  bool         // not in one pass with other sequences: its last try crashed
@@ -179,8 +179,11 @@ func (m Prefill) Fail(err error) { m.Ticket.Lose(m.root, "verifier", err, false)
 // Blame names the request.
 func (m Prefill) Blame() string { return m.Ticket.Request }
 
-// Fail loses the round.
-func (m Verify) Fail(err error) { m.Ticket.Lose(m.root, "verifier", err, false) }
+// Fail loses the round and gives its window back.
+func (m Verify) Fail(err error) {
+	m.Loan.Back()
+	m.Ticket.Lose(m.root, "verifier", err, false)
+}
 
 // Blame names the request.
 func (m Verify) Blame() string { return m.Ticket.Request }

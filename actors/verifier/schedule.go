@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/flashlane/flashlane/actors/round"
+	"github.com/flashlane/flashlane/actors/stager"
 	"github.com/flashlane/flashlane/gate"
-	"github.com/flashlane/flashlane/ple"
 )
 
 // scoreRows bounds the rows of a chunk whose logits are all wanted: a row of them is a whole vocabulary.
@@ -16,13 +16,19 @@ type prefill struct {
 	Prefill
 	next   int          // first position not yet run
 	to     int          // where the chunk that starts at next ends; fixed when it is staged
-	window *ple.Window  // staged for the next chunk; nil: made inline
+	window *stager.Loan // staged for the next chunk; nil: made inline
 	banks  []*gate.Gate // what the indexers owe after the last chunk
 	lag    int          // chunks handed to the drafter and not yet primed
 	busy   bool         // a pass for it runs
 	chunks int          // passes so far
 	fails  [2]int       // fail-overs by lane
 	times  round.Times
+}
+
+// Fail loses the prefill and gives back the window that was staged for its next chunk.
+func (p *prefill) Fail(err error) {
+	p.window.Back()
+	p.Prefill.Fail(err)
 }
 
 // end is where the next chunk ends: at an absolute multiple of chunk, at a mark, at the end of the prompt class, or at the

@@ -125,7 +125,10 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 		Lanes: settings, PLEMode: mode, Chunk: f.Chunk, MaxActive: f.MaxActive, MaxQueue: queue,
 		MemoryLimit: h.memory.limit, Beside: h.memory.beside, PrefixCache: prefixes, CacheDir: f.CacheDir, CacheLimit: onDisk, Pack: h.model.Fingerprint, FixedDepth: f.FixedDepth, Log: log, GiveUp: giveUp})
 	if err != nil {
-		return nil, errors.Join(err, h.closeBundle())
+		return nil, errors.Join(tooSmall(err, h.memory), h.closeBundle())
+	}
+	if err := h.system.Check(min(leastPositions, b.Model.Context())); err != nil {
+		return nil, errors.Join(tooSmall(err, h.memory), h.close())
 	}
 	return h, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -13,7 +14,7 @@ import (
 // What the program may grow by once it serves: bodies, answers, tokens, scratch of the device. Go's collector is told.
 const (
 	leastGrowth = 12 << 20
-	mostGrowth  = 256 << 20
+	mostGrowth  = 3 << 29
 )
 
 // shares is how the limit on the process is divided, in bytes. The zero value is no limit.
@@ -49,6 +50,22 @@ func shareMemory(b *bundle.Bundle) (shares, error) {
 		debug.SetMemoryLimit(accountant.GoMemory() + cached + s.growth)
 	}
 	return s, nil
+}
+
+// leastPositions is a short chat. A server that could not admit one does not start.
+const leastPositions = 256
+
+// tooSmall says which limit would do, if err is that there is no room for passes or for a short request.
+func tooSmall(err error, s shares) error {
+	var no *accountant.Refusal
+	switch {
+	case errors.As(err, &no):
+		return fmt.Errorf("--memory-limit: got %d MiB, want at least %d for one request of %d positions (smaller: --prefill-chunk, --ngram-cache off): %w",
+			s.limit>>20, (s.limit+no.Need-no.Room)>>20+1, leastPositions, err)
+	case errors.Is(err, metal.ErrMemory):
+		return fmt.Errorf("--memory-limit: got %d MiB, which leaves too little for passes: raise it, or lower --prefill-chunk: %w", s.limit>>20, err)
+	}
+	return err
 }
 
 // rowMemory is what the caches of n-gram rows may come to hold, and what tables that are read where they lie may bring into

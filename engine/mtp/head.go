@@ -70,9 +70,12 @@ func (h *Head) Attach(seq *state.Sequence) error {
 	return nil
 }
 
+// CacheShape is the geometry of the head's own caches.
+func (h *Head) CacheShape() state.AttentionShape { return h.layer.Attention.CacheShape() }
+
 // Peak is the most the MTP caches of a sequence hold while they grow to so many positions, for admission.
 func (h *Head) Peak(positions int) int64 {
-	return h.layer.Attention.CacheShape().Peak(positions, h.m.Context())
+	return h.CacheShape().Peak(positions, h.m.Context())
 }
 
 // Close frees the weights. No pass may be running.
