@@ -13,7 +13,7 @@ import (
 
 // What the program may grow by once it serves: bodies, answers, tokens, scratch of the device. Go's collector is told.
 const (
-	leastGrowth = 12 << 20
+	leastGrowth = 32 << 20
 	mostGrowth  = 3 << 29
 )
 

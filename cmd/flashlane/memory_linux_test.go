@@ -16,7 +16,7 @@ import (
 )
 
 // memoryLimit of the server under test: little enough that requests wait, are refused and drive snapshots out.
-const memoryLimit = 152 << 20
+const memoryLimit = 176 << 20
 
 // status reads a figure of the server's process from the system, in bytes.
 func (s *served) status(t *testing.T, field string) int64 {
