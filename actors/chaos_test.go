@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,28 +24,6 @@ import (
 	"github.com/flashlane/flashlane/ple"
 	"github.com/flashlane/flashlane/ple/pletest"
 )
-
-// chaosSettings: how long, and from which seed. `make soak` sets FLASHLANE_SOAK (a duration); FLASHLANE_SEED replays a run.
-func chaosSettings(t *testing.T) (time.Duration, uint64) {
-	t.Helper()
-	length, seed := 4*time.Second, uint64(20260829)
-	if s := os.Getenv("FLASHLANE_SOAK"); s != "" {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatalf("FLASHLANE_SOAK: %v", err)
-		}
-		length, seed = d, rand.Uint64()
-	}
-	if s := os.Getenv("FLASHLANE_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("FLASHLANE_SEED: %v", err)
-		}
-		seed = n
-	}
-	t.Logf("seed %d: replay with FLASHLANE_SEED=%d", seed, seed)
-	return length, seed
-}
 
 // faultyTables puts a row cache of a few rows over a table whose reads fail or come short now and then, while on.
 func faultyTables(t *testing.T, b *bundle.Bundle, on *atomic.Bool) {
@@ -89,7 +66,7 @@ func faultyTables(t *testing.T, b *bundle.Bundle, on *atomic.Bool) {
 // nothing is left behind.
 func TestChaos(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	length, seed := chaosSettings(t)
+	length, seed, _ := housetest.Soak(t, 4*time.Second, 20260829)
 	t.Run("run", func(t *testing.T) { chaos(t, length, seed) })
 }
 

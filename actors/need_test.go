@@ -9,31 +9,13 @@ import (
 	"github.com/flashlane/flashlane/actors/housetest"
 	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/engine/bundle"
-	"github.com/flashlane/flashlane/engine/pack"
 	"github.com/flashlane/flashlane/metal/cpu"
 )
 
 // openLimited opens a pack on a device with a limit.
 func openLimited(t *testing.T, dir string, limit int64) *bundle.Bundle {
 	t.Helper()
-	src, err := pack.Dir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pack.Open(src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dev, err := cpu.New(cpu.Options{Threads: 2, Memory: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := bundle.Open(p, dev, bundle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close(); dev.Close() })
-	return b
+	return housetest.OpenOn(t, dir, cpu.Options{Threads: 2, Memory: limit})
 }
 
 const (

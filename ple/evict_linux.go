@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flashlane/flashlane/metal/host"
 )
 
 // Evict drops the table's pages from the system's page cache, so that the next reads are cold: for measurement only. It
@@ -21,7 +23,7 @@ func (t *Table) Evict() error {
 			if p.empty() {
 				continue
 			}
-			if b := whole(p.Data); p.Mapping && len(b) > 0 { // pages in use by a mapping are not dropped
+			if b := host.WholePages(p.Data); p.Mapping && len(b) > 0 { // pages in use by a mapping are not dropped
 				if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
 					return fmt.Errorf("ple: table %s: madvise: %w", t.spec.Name, err)
 				}

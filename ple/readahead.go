@@ -107,7 +107,7 @@ func (t *Table) part(record []byte, row int64, plane int) (f Ahead, off int64, t
 // readPart reads the part of a row in one plane, however long that takes.
 func (t *Table) readPart(record []byte, row int64, plane int) error {
 	f, off, to := t.part(record, row, plane)
-	if err := readFull(f, to, off); err != nil {
+	if err := ReadFull(f, to, off); err != nil {
 		return fmt.Errorf("%w: %s: row %d: %s: %w", ErrRead, t.spec.Name, row, planeNames[plane], err)
 	}
 	return nil

@@ -230,17 +230,17 @@ func (s Span) read(dst []byte, off int64) error {
 		copy(dst, s.Data[off:])
 		return nil
 	}
-	return readFull(s.File, dst, s.Off+off)
+	return ReadFull(s.File, dst, s.Off+off)
 }
 
-// readFull fills dst from off on, or says how much there was.
-func readFull(f io.ReaderAt, dst []byte, off int64) error {
+// ReadFull fills dst from off on, or says how much there was; a file that ends early is an io.ErrUnexpectedEOF.
+func ReadFull(f io.ReaderAt, dst []byte, off int64) error {
 	n, err := f.ReadAt(dst, off)
 	if n == len(dst) {
 		return nil // ReadAt may say EOF together with the file's last bytes
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		err = fmt.Errorf("got %d of %d bytes at offset %d: %w", n, len(dst), off, io.ErrUnexpectedEOF)
+		err = fmt.Errorf("got %d of %d bytes at offset %d: %w (was the file changed?)", n, len(dst), off, io.ErrUnexpectedEOF)
 	}
 	return err
 }

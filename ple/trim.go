@@ -1,5 +1,7 @@
 package ple
 
+import "github.com/flashlane/flashlane/metal/host"
+
 // MappedMost is about how many bytes of its files a mapped table leaves in the process. They are the system's to take back,
 // but they count as the process's as long as they are there; dropping them costs a fault each when they are wanted again,
 // and nothing of what the system caches.
@@ -32,8 +34,14 @@ func (t *Table) trim() {
 	for i := range t.spec.Shards {
 		for _, p := range t.spec.Shards[i].planes() {
 			if p.Mapping {
-				dropMapped(whole(p.Data))
+				dropMapped(host.WholePages(p.Data))
 			}
 		}
 	}
+}
+
+// filePages is the process's resident pages of files, in bytes; 0 when the system does not tell.
+func filePages() int64 {
+	_, files := host.Resident()
+	return files
 }

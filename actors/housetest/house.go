@@ -23,6 +23,12 @@ import (
 // Open loads the pack in dir on a CPU device of so many threads; both are closed when the test ends.
 func Open(t testing.TB, dir string, threads int) *bundle.Bundle {
 	t.Helper()
+	return OpenOn(t, dir, cpu.Options{Threads: threads})
+}
+
+// OpenOn is Open with all options of the device.
+func OpenOn(t testing.TB, dir string, o cpu.Options) *bundle.Bundle {
+	t.Helper()
 	src, err := pack.Dir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +37,7 @@ func Open(t testing.TB, dir string, threads int) *bundle.Bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dev, err := cpu.New(cpu.Options{Threads: threads})
+	dev, err := cpu.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

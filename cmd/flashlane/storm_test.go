@@ -7,14 +7,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/flashlane/flashlane/actors/housetest"
 )
 
 // healthLimit is how long /health may take in a long run, and healthEvery how often it is asked.
@@ -22,28 +22,6 @@ const (
 	healthLimit = 250 * time.Millisecond
 	healthEvery = 20 * time.Millisecond
 )
-
-// stormSettings: how long, and from which seed. `make soak` sets FLASHLANE_SOAK (a duration); FLASHLANE_SEED replays a run.
-func stormSettings(t *testing.T) (length time.Duration, seed uint64, soak bool) {
-	t.Helper()
-	length, seed = 4*time.Second, 20261129
-	if s := os.Getenv("FLASHLANE_SOAK"); s != "" {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatalf("FLASHLANE_SOAK: %v", err)
-		}
-		length, seed, soak = d, rand.Uint64(), true
-	}
-	if s := os.Getenv("FLASHLANE_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("FLASHLANE_SEED: %v", err)
-		}
-		seed = n
-	}
-	t.Logf("seed %d: replay with FLASHLANE_SEED=%d", seed, seed)
-	return length, seed, soak
-}
 
 // stormCall is one request of the storm.
 type stormCall struct {
@@ -101,7 +79,7 @@ func digest(answer []byte) string {
 // and actors that are killed. Whoever gets a whole answer has its solo tokens; afterwards nothing is held; and /health
 // answers all the time. How fast it does is printed, and fails a long run.
 func TestStorm(t *testing.T) {
-	length, seed, soak := stormSettings(t)
+	length, seed, soak := housetest.Soak(t, 4*time.Second, 20261129)
 	s := startServe(t, "--memory-limit", "192MiB", "--max-active", "4", "--max-queue", "5", "--debug-faults", "--ngram-cache", "64KiB",
 		"--cache-dir", t.TempDir(), "--cache-size", "4MiB")
 	calls := stormCalls(t, seed)

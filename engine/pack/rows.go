@@ -1,9 +1,7 @@
 package pack
 
 import (
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/flashlane/flashlane/metal"
 	"github.com/flashlane/flashlane/ple"
@@ -167,12 +165,5 @@ func readSpan(s *ple.Span, dst []byte, off int64) error {
 		copy(dst, s.Data[off:])
 		return nil
 	}
-	n, err := s.File.ReadAt(dst, s.Off+off)
-	if n == len(dst) {
-		return nil // ReadAt may say EOF together with the file's last bytes
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = fmt.Errorf("got %d of %d bytes at offset %d: %w (was the file changed?)", n, len(dst), s.Off+off, io.ErrUnexpectedEOF)
-	}
-	return err
+	return ple.ReadFull(s.File, dst, s.Off+off)
 }

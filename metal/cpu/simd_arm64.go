@@ -86,15 +86,6 @@ func headConv4(k simd, y []float32, x *[4][]float32, w []float32, c int) int {
 // waits for it. No run is longer.
 const asmTokens = maxRun
 
-// someRuns is the number of runs at the front, at least one, that asmTokens allows, and their tokens.
-func someRuns(runs []run) (count, tokens int) {
-	for count < len(runs) && tokens+runs[count].n <= asmTokens {
-		tokens += runs[count].n
-		count++
-	}
-	return count, tokens
-}
-
 // headScores computes all scores, if the dimension fills whole lanes. The runs lie inside keys.
 func headScores(k simd, p, q, keys []float32, runs []run, stride int, scale float32) int {
 	if k == simdNone || len(q) == 0 || len(q)&15 != 0 {
