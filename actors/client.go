@@ -64,7 +64,12 @@ func (s *System) LaneDefaults() lanes.Defaults { return s.board.Defaults() }
 func (s *System) Actors() []supervision.Info { return s.house.Register.List() }
 
 // Fault makes an actor panic at its next message (--debug-faults).
-func (s *System) Fault(name string) error { return s.house.Register.Arm(name) }
+func (s *System) Fault(name string) error { return s.FaultAt(name, &supervision.Fault{}) }
+
+// FaultAt makes an actor panic at the messages that f chooses.
+func (s *System) FaultAt(name string, f *supervision.Fault) error {
+	return s.house.Register.Arm(name, f)
+}
 
 // Events is the house's event stream until ctx ends.
 func (s *System) Events(ctx context.Context) <-chan bus.Event { return s.house.Bus.Listen(ctx) }

@@ -19,6 +19,8 @@ import (
 	"github.com/flashlane/flashlane/actors"
 	"github.com/flashlane/flashlane/actors/housetest"
 	"github.com/flashlane/flashlane/actors/intake"
+	"github.com/flashlane/flashlane/actors/supervision"
+	"github.com/flashlane/flashlane/actors/verifier"
 	"github.com/flashlane/flashlane/engine/pack/packtest"
 )
 
@@ -162,23 +164,33 @@ func TestKilledSession(t *testing.T) {
 	b := housetest.Open(t, tinyPack(t), 2)
 	c := housetest.Config(b)
 	c.StopIDs = nil
-	r := housetest.Request(prompts(256)[1], 40)
+	r := housetest.Request(prompts(256)[1], 400)
 	want := housetest.Run(t.Context(), housetest.Start(t, c), r, nil)
 	s := housetest.Start(t, c)
-	events := 0
+	const kills = 2
+	rounds, armed := 0, false
+	lose := func(message any) bool { // every other round's result
+		if _, ok := message.(verifier.Committed); ok {
+			rounds++
+			return rounds%2 == 0
+		}
+		return false
+	}
 	again := *r
 	got := housetest.Run(t.Context(), s, &again, func(intake.Event) {
-		if events++; events%5 == 0 {
-			if err := s.Fault("session"); err != nil && events < 10 {
-				t.Error(err)
-			}
+		if armed {
+			return
+		}
+		armed = true
+		if err := s.FaultAt("session", &supervision.Fault{Times: kills, At: lose}); err != nil {
+			t.Error(err)
 		}
 	})
 	if got.Err != nil {
 		t.Fatal(got.Err)
 	}
-	if got.Report.Restarts == 0 {
-		t.Error("the session was never rebuilt: the test proves nothing")
+	if got.Report.Restarts != kills {
+		t.Errorf("rebuilt %d times, want %d", got.Report.Restarts, kills)
 	}
 	if d := cmp.Diff(want.Tokens, got.Tokens); d != "" {
 		t.Errorf("bytes differ (-want +got):\n%s", d)
@@ -192,26 +204,18 @@ func TestCrashLoopEndsOneRequest(t *testing.T) {
 	c := housetest.Config(b)
 	c.StopIDs = nil
 	s := housetest.Start(t, c)
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
 	r := housetest.Request(prompts(256)[0], 400)
-	go func() { // keep the verifier dying whenever it gets a message
-		defer close(done)
-		for ctx.Err() == nil {
-			_ = s.Fault("verifier")
-			time.Sleep(50 * time.Microsecond)
-		}
-	}()
+	round := func(message any) bool { _, ok := message.(verifier.Verify); return ok }
+	if err := s.FaultAt("verifier", &supervision.Fault{Times: 3, At: round}); err != nil { // the same round, three times
+		t.Fatal(err)
+	}
 	got := housetest.Run(t.Context(), s, r, nil)
-	stop()
-	<-done
 	if !errors.Is(got.Err, intake.ErrCrashed) || !strings.Contains(got.Err.Error(), r.ID) {
 		t.Fatalf("crash loop: got %v, want ErrCrashed that names %s", got.Err, r.ID)
 	}
 	if err := s.Ready(); err != nil {
 		t.Fatalf("house: %v, want it to go on", err)
 	}
-	// The last armed fault may still cost a restart, but no bytes.
 	if a := housetest.Run(t.Context(), s, housetest.Request(prompts(256)[0], 5), nil); a.Err != nil || len(a.Tokens) != 5 {
 		t.Errorf("next request: %d tokens, %v, want 5", len(a.Tokens), a.Err)
 	}

@@ -37,7 +37,7 @@ func (h *House) Middleware(kind string) actor.ReceiverMiddleware {
 					panic(settle(env.Message, v))
 				}
 			}()
-			if e != nil && user(env.Message) && e.armed.CompareAndSwap(true, false) {
+			if e != nil && user(env.Message) && e.strike(env.Message) {
 				panic(errFault)
 			}
 			next(ctx, env)

@@ -25,7 +25,7 @@ type entry struct {
 	path, kind string
 	restarts   atomic.Int64
 	state      atomic.Pointer[string]
-	armed      atomic.Bool // panic at the next message
+	fault      atomic.Pointer[Fault] // armed
 	received   *atomic.Int64
 	busy       *atomic.Int64 // nanoseconds in Receive
 	streak     int           // failures with no token committed between them; the supervisor's goroutine only
@@ -125,8 +125,28 @@ func (r *Register) Kinds() []KindStats {
 	return out
 }
 
-// Arm makes an actor panic at its next message. name is a path, or a kind: then the first of that kind by path.
-func (r *Register) Arm(name string) error {
+// Fault makes an actor panic.
+type Fault struct {
+	Times int                    // how often; 0 is once
+	At    func(message any) bool // at which messages; nil: at any
+	left  atomic.Int64
+}
+
+// strike reports whether the actor is to panic at this message.
+func (e *entry) strike(message any) bool {
+	f := e.fault.Load()
+	if f == nil || f.At != nil && !f.At(message) {
+		return false
+	}
+	left := f.left.Add(-1)
+	if left <= 0 {
+		e.fault.CompareAndSwap(f, nil)
+	}
+	return left >= 0
+}
+
+// Arm gives an actor a fault, in place of one that has not struck yet. name is a path, or a kind: then the first of that kind by path.
+func (r *Register) Arm(name string, f *Fault) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var found *entry
@@ -147,6 +167,7 @@ func (r *Register) Arm(name string) error {
 		slices.Sort(kinds)
 		return fmt.Errorf("%w %q: want one of %v or a path from /v1/actors", ErrUnknownActor, name, kinds)
 	}
-	found.armed.Store(true)
+	f.left.Store(int64(max(f.Times, 1)))
+	found.fault.Store(f)
 	return nil
 }

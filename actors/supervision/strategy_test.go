@@ -25,14 +25,14 @@ func TestRegisterArm(t *testing.T) {
 	r.Add("house/a", "a")
 	cases := []struct{ name, armed string }{{"b", "house/b-1"}, {"house/b-2", "house/b-2"}, {"a", "house/a"}}
 	for _, c := range cases {
-		if err := r.Arm(c.name); err != nil {
+		if err := r.Arm(c.name, &Fault{}); err != nil {
 			t.Fatal(err)
 		}
-		if !r.get(c.armed).armed.Swap(false) {
+		if r.get(c.armed).fault.Swap(nil) == nil {
 			t.Errorf("Arm(%q): %s is not armed", c.name, c.armed)
 		}
 	}
-	if err := r.Arm("c"); !errors.Is(err, ErrUnknownActor) {
+	if err := r.Arm("c", &Fault{}); !errors.Is(err, ErrUnknownActor) {
 		t.Errorf("Arm of an unknown name: got %v, want ErrUnknownActor", err)
 	}
 	if got := len(r.List()); got != 3 {
