@@ -81,12 +81,16 @@ func (s *System) Ready() error {
 	return s.gone
 }
 
+// Passes is how many passes the verifier has begun: on all threads, and on half of them beside another one.
+type Passes struct{ Whole, Half uint64 }
+
 // Status is the house in figures. It asks no actor.
 type Status struct {
 	Active, Queued, Slots, QueueLimit int
 	Sums                              intake.Sums
 	Committed                         int64 // tokens committed, of live requests too
 	Drafts                            verify.Stats
+	Passes                            Passes
 	Loaded                            int64 // bytes of device memory: weights and passes
 	Sequences                         int64 // bytes of device memory beyond that and snapshots: live requests, and buffers kept for the next
 	Rows                              Rows  // n-gram rows
@@ -101,6 +105,11 @@ func (s *System) Status() Status {
 	st := Status{Sums: s.totals.Sums(), Committed: s.house.Tokens.Load(), Drafts: s.drafts.Stats(),
 		Loaded: s.loaded, Sequences: max(s.config.Model.Device.Used()-s.loaded, 0), Uptime: time.Since(s.start)}
 	st.Rows, st.Books = s.rows(), s.books.Figures()
+	st.Passes.Whole, _ = s.gear.trunk.Progress()
+	for _, half := range s.gear.halves {
+		n, _ := half.Progress()
+		st.Passes.Half += n
+	}
 	if s.tree != nil {
 		st.Prefix = s.tree.Stats()
 	}

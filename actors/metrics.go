@@ -33,6 +33,7 @@ func (s *System) Collectors() []prometheus.Collector {
 		"round_seconds_total":       {"Time of rounds, from Draft to Committed.", nil},
 		"draft_pass_seconds_total":  {"Of the rounds' time, in the drafter's passes.", nil},
 		"verify_pass_seconds_total": {"Of the rounds' time, in the verifier's passes, waits included.", nil},
+		"verify_passes_total":       {"Passes of the verifier, on all threads or beside another one on half of them.", []string{"threads"}},
 		"drafts_total":              {"Drafts verified, by depth.", []string{"depth"}},
 		"drafts_judged_total":       {"Drafts whose row was reached, by depth.", []string{"depth"}},
 		"drafts_accepted_total":     {"Drafts accepted and emitted, by depth.", []string{"depth"}},
@@ -113,6 +114,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count("round_seconds_total", st.Sums.RoundTime.Seconds())
 	count("draft_pass_seconds_total", st.Sums.DraftTime.Seconds())
 	count("verify_pass_seconds_total", st.Sums.PassTime.Seconds())
+	count("verify_passes_total", float64(st.Passes.Whole), "all")
+	count("verify_passes_total", float64(st.Passes.Half), "half")
 	for d := range verify.MaxDepth {
 		depth := strconv.Itoa(d + 1)
 		count("drafts_total", float64(st.Drafts.Drafted[d]), depth)

@@ -22,8 +22,9 @@ func (s *System) need(positions int, drafts bool) int64 {
 		// Streams wait for the drafter: what may lag, the chunk that it works on, and the one in the trunk's pass.
 		n += 3 * min(chunk, int64(positions)) * 4 * int64(m.Config.Width())
 	}
-	// Rooms grow in powers of two, and the old one is there until the new one is.
-	return n + 3*rows*s.gear.trunk.RowBytes()
+	// Rooms grow in powers of two, and the old one is there until the new one is. Rows run now in the whole pass, now in one of its halves.
+	passes := int64(1 + min(len(s.gear.halves), 1))
+	return n + passes*3*rows*s.gear.trunk.RowBytes()
 }
 
 // scratchBytes is where a pass pools the blocks that its rows complete, before and after it has grown.

@@ -29,6 +29,9 @@ import (
 	"github.com/flashlane/flashlane/qsa"
 )
 
+// halfRows is the most rows of a pass on half of the threads: eight sequences with three drafts each.
+const halfRows = 32
+
 // maxRound is the most rows of a round: depth 7 and the committed token.
 const maxRound = verify.MaxDepth + 1
 
@@ -68,9 +71,11 @@ type pids struct {
 // gear is what passes need; it outlives every actor.
 type gear struct {
 	draft, verify, stage, index *worker.Worker
+	beside                      *worker.Worker // of the second half of the verifier's threads
 	keep                        *worker.Worker // opens sequences, takes snapshots
 	head                        *mtp.Pass
 	trunk                       *model.Pass
+	halves                      []*model.Pass // that share the threads out; none if the device cannot
 	maker                       *ple.Maker
 	pooler                      *qsa.Pooler
 	windows, chunks             *stager.Shelf
@@ -114,13 +119,26 @@ func (s *System) open() (err error) {
 	m, dev := s.config.Model, s.config.Model.Device
 	g := &s.gear
 	rows := max(s.config.Chunk, maxRound*min(s.config.MaxActive, 32))
+	defer func() {
+		if err != nil {
+			g.freePasses()
+		}
+	}()
 	if g.trunk, err = m.NewPass(rows); err != nil {
 		return fmt.Errorf("actors: trunk pass: %w", err)
 	}
 	if s.config.Head != nil {
 		if g.head, err = s.config.Head.NewPass(rows); err != nil {
-			g.trunk.Free()
 			return fmt.Errorf("actors: head pass: %w", err)
+		}
+	}
+	if d, ok := dev.(metal.Divisible); ok && s.config.MaxActive > 1 && dev.Info().Threads > 1 {
+		for _, st := range d.Divide(2) {
+			half, err := m.NewPassOn(st, min(rows, halfRows))
+			if err != nil {
+				return fmt.Errorf("actors: half of a trunk pass: %w", err)
+			}
+			g.halves = append(g.halves, half)
 		}
 	}
 	var opts []ple.MakerOption
@@ -134,7 +152,34 @@ func (s *System) open() (err error) {
 	lock := m.Device.Info().Kind != "cpu/f32" // a GPU's context belongs to a thread
 	g.draft, g.verify, g.stage, g.index = worker.Start(lock), worker.Start(lock), worker.Start(lock), worker.Start(lock)
 	g.keep = worker.Start(lock)
+	if len(g.halves) > 0 {
+		g.beside = worker.Start(lock)
+	}
 	return s.openStore(m)
+}
+
+// freePasses gives back what passes hold.
+func (g *gear) freePasses() {
+	if g.head != nil {
+		g.head.Free()
+	}
+	for _, p := range append(g.halves, g.trunk) {
+		if p != nil {
+			p.Free()
+		}
+	}
+}
+
+// teams are the verifier's: the whole, and its halves.
+func (g *gear) teams(vocab int, words int) (whole *verifier.Team, halves []*verifier.Team) {
+	team := func(w *worker.Worker, p *model.Pass) *verifier.Team {
+		return &verifier.Team{Worker: w, Pass: p, Logits: &verifier.Logits{Vocab: vocab, Words: words}}
+	}
+	whole = team(g.verify, g.trunk)
+	for i, p := range g.halves {
+		halves = append(halves, team([]*worker.Worker{g.verify, g.beside}[i], p))
+	}
+	return whole, halves
 }
 
 // policy is where snapshots are taken beside the marks: often enough in a prompt that a shared beginning is found.
@@ -201,7 +246,8 @@ func (s *System) spawn() {
 		Peers: func() intake.Peers {
 			return intake.Peers{Drafter: s.pids.drafter, Verifier: s.pids.verifier, Intake: s.pids.intake}
 		}}
-	judge := verifier.Deps{House: s.house, Worker: g.verify, Pass: g.trunk, Logits: &verifier.Logits{Vocab: m.Config.Vocab, Words: s.config.Vocab.Words()}, Chunk: s.config.Chunk, Board: s.board,
+	whole, halves := g.teams(m.Config.Vocab, s.config.Vocab.Words())
+	judge := verifier.Deps{House: s.house, Whole: whole, Halves: halves, Chunk: s.config.Chunk, Board: s.board,
 		Chunks: g.chunks, OnDemand: s.config.PLEMode == Sync, Snapshots: s.snapshots(),
 		Peers: func() verifier.Peers {
 			return verifier.Peers{Drafter: s.pids.drafter, Stager: s.pids.stager, Indexers: s.pids.indexers}
@@ -276,9 +322,11 @@ var ErrClosed = errors.New("actors: house is closed")
 // drain waits until the indexers have taken in what the passes so far left for them: the store waits for their gates, and an actor that is
 // stopped forgets its mailbox.
 func (s *System) drain() {
-	passed := make(chan struct{})
-	if s.gear.verify.Do(worker.Job{Run: func() { close(passed) }}) {
-		<-passed
+	for _, w := range []*worker.Worker{s.gear.verify, s.gear.beside} {
+		passed := make(chan struct{})
+		if w != nil && w.Do(worker.Job{Run: func() { close(passed) }}) {
+			<-passed
+		}
 	}
 	for _, pid := range s.pids.indexers {
 		_ = s.actors.Root.PoisonFuture(pid).Wait() // after all that is in its mailbox
@@ -298,8 +346,10 @@ func (s *System) Close(limit time.Duration) error {
 		}
 		_ = s.actors.Root.StopFuture(s.root).Wait()
 		g := &s.gear
-		for _, w := range []*worker.Worker{g.draft, g.verify, g.stage, g.index, g.keep} {
-			w.Stop()
+		for _, w := range []*worker.Worker{g.draft, g.verify, g.beside, g.stage, g.index, g.keep} {
+			if w != nil {
+				w.Stop()
+			}
 		}
 		if s.store.disk != nil {
 			s.store.disk.close()
@@ -313,10 +363,7 @@ func (s *System) Close(limit time.Duration) error {
 		g.windows.Close()
 		g.chunks.Close()
 		g.pooler.Free()
-		g.trunk.Free()
-		if g.head != nil {
-			g.head.Free()
-		}
+		g.freePasses()
 		s.actors.Shutdown()
 		s.crew.close()
 	})

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/flashlane/flashlane/actors/worker"
+	"github.com/flashlane/flashlane/engine/model"
 )
 
 // stallTicks is how many looks without any movement make a stall.
 const stallTicks = 12
 
-// odometer is everything that moves while the house makes headway: layers of passes and ended jobs. Work that moves, however
-// slowly, is never a stall.
+// odometer is what moves while a part of the house makes headway: layers of passes and ended jobs. Work that moves, however slowly, is
+// never a stall.
 type odometer struct {
 	running bool
 	counts  [8]uint64
@@ -37,31 +38,54 @@ func (s *stall) look(now odometer) bool {
 func (s *System) watch() {
 	tick := time.NewTicker(s.config.Stall / stallTicks)
 	defer tick.Stop()
-	var w stall
+	var w [3]stall
 	for {
 		select {
 		case <-s.over:
 			return
 		case <-tick.C:
-			if w.look(s.odometer()) {
-				s.config.Log.Error().Dur("unmoved", s.config.Stall).Interface("counters", w.last.counts).Msg("a pass is stuck")
-				s.giveUp(fmt.Errorf("a pass has not moved for %v", s.config.Stall))
-				return
+			for i, now := range s.odometers() {
+				if w[i].look(now) {
+					s.config.Log.Error().Dur("unmoved", s.config.Stall).Interface("counters", w[i].last.counts).Msg("a pass is stuck")
+					s.giveUp(fmt.Errorf("a pass has not moved for %v", s.config.Stall))
+					return
+				}
 			}
 		}
 	}
 }
 
-func (s *System) odometer() odometer {
+// odometers are that of the whole house and, since others may go on while one of them is stuck, that of each worker of the verifier's.
+func (s *System) odometers() [3]odometer {
 	g := &s.gear
-	var o odometer
-	o.counts[0], o.counts[1] = g.trunk.Progress()
-	if g.head != nil {
-		o.counts[2], o.counts[3] = g.head.Progress()
+	trunk := []*model.Pass{g.trunk}
+	var beside odometer
+	if len(g.halves) > 0 {
+		trunk = append(trunk, g.halves[0])
+		beside = read(g.beside, g.halves[1])
 	}
-	for i, w := range []*worker.Worker{g.draft, g.verify, g.stage, g.index} {
-		o.running = o.running || w.Running()
-		o.counts[4+i] = w.Ended()
+	judge := read(g.verify, trunk...)
+	house := odometer{running: judge.running || beside.running, counts: judge.counts}
+	for i, n := range beside.counts {
+		house.counts[i] += n
+	}
+	if g.head != nil {
+		house.counts[3], house.counts[4] = g.head.Progress()
+	}
+	for i, w := range []*worker.Worker{g.draft, g.stage, g.index} {
+		house.running = house.running || w.Running()
+		house.counts[5+i] = w.Ended()
+	}
+	return [3]odometer{house, judge, beside}
+}
+
+// read is the odometer of a worker that runs passes.
+func read(w *worker.Worker, passes ...*model.Pass) (o odometer) {
+	o.running = w.Running()
+	o.counts[0] = w.Ended()
+	for _, p := range passes {
+		runs, layers := p.Progress()
+		o.counts[1], o.counts[2] = o.counts[1]+runs, o.counts[2]+layers
 	}
 	return o
 }

@@ -23,6 +23,13 @@ type Relieved interface {
 	OnFull(free func(bytes int64) int64)
 }
 
+// Divisible is a device whose threads can be shared out to streams that are used at the same time.
+type Divisible interface {
+	// Divide returns n streams, each with threads of its own: an equal share of as many as the device has, one at least. Ops have the same bits
+	// there as on any other stream of the device.
+	Divide(n int) []Stream
+}
+
 // Holder is a device that lends host memory for what passes read there, an n-gram table for instance, under its own limit.
 type Holder interface {
 	// Hold returns zeroed memory that counts as used until release is called, once. The error wraps ErrMemory and says how

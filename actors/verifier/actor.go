@@ -3,15 +3,16 @@ package verifier
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/flashlane/flashlane/actors/lanes"
+	"github.com/flashlane/flashlane/actors/round"
 	"github.com/flashlane/flashlane/actors/stager"
 	"github.com/flashlane/flashlane/actors/supervision"
 	"github.com/flashlane/flashlane/actors/worker"
-	"github.com/flashlane/flashlane/engine/model"
 )
 
 // Peers are the actors the verifier talks to.
@@ -25,39 +26,23 @@ type Peers struct {
 type Deps struct {
 	House     *supervision.House
 	Peers     func() Peers // asked at each use: the drafter is spawned after the verifier
-	Worker    *worker.Worker
-	Pass      *model.Pass // used on the worker only
-	Logits    *Logits     // used on the worker only
-	Chunk     int         // rows of a prefill chunk
+	Whole     *Team        // works with all threads of the device
+	Halves    []*Team      // two that work at the same time, with half of the threads each; none: the device cannot be divided
+	Chunk     int          // rows of a prefill chunk
 	Board     *lanes.Board
 	Chunks    *stager.Shelf // of prefill chunks
 	OnDemand  bool          // ple mode sync
 	Snapshots *Snapshots    // nil: none are taken
 }
 
-// Logits is host memory for the rows of one sequence at a time, and for what a grammar allows after each.
-type Logits struct {
-	Vocab int
-	Words int // of a mask
-	rows  [][]float32
-	masks [][]uint64
-}
-
-// allow are n masks to be filled.
-func (l *Logits) allow(n int) [][]uint64 {
-	for len(l.masks) < n {
-		l.masks = append(l.masks, make([]uint64, l.Words))
-	}
-	return l.masks[:n]
-}
-
 // Actor schedules passes. What waits in it is lost with it; its worker and everything in Deps outlive it.
 type Actor struct {
 	Deps
-	schedule  schedule
-	gathering gathering
-	busy      bool
-	looking   bool // a look message is on its way
+	schedule schedule
+	presence presence
+	division division
+	posts    []post // the whole, then the halves
+	looking  bool   // a look message is on its way
 }
 
 // mixedRows is the chunk while others decode: about as long as a round of a few sequences.
@@ -65,7 +50,11 @@ const mixedRows = 32
 
 // New returns a fresh actor.
 func New(d Deps) *Actor {
-	return &Actor{Deps: d, schedule: schedule{chunk: d.Chunk, mixed: mixedRows, rows: d.Pass.MaxRows()}}
+	a := &Actor{Deps: d, schedule: schedule{chunk: d.Chunk, mixed: mixedRows}, posts: []post{{Team: d.Whole}}}
+	for _, t := range d.Halves {
+		a.posts = append(a.posts, post{Team: t})
+	}
+	return a
 }
 
 // Receive handles the verifier's inbox.
@@ -75,7 +64,7 @@ func (a *Actor) Receive(ctx actor.Context) {
 		a.prefill(ctx, m)
 	case Verify:
 		a.schedule.verify = append(a.schedule.verify, m)
-		a.gathering.back(m.Ticket)
+		a.back(m.Ticket)
 		a.start(ctx)
 	case look:
 		a.looking = false
@@ -147,41 +136,102 @@ func (a *Actor) stage(root *actor.RootContext, p *prefill, from int) *stager.Loa
 	return loan
 }
 
-// start runs the next pass if none runs.
-func (a *Actor) start(ctx actor.Context) {
-	verify, prompts := a.schedule.drop()
-	for _, v := range verify {
-		v.Fail(context.Cause(v.Ticket.Ctx))
-	}
-	for _, p := range prompts {
-		p.Fail(context.Cause(p.Ticket.Ctx))
-	}
-	if a.busy {
-		return
-	}
-	root := ctx.ActorSystem().Root
-	if len(a.schedule.verify) > 0 && a.schedule.runnable() < 0 && a.gathering.wait(time.Now()) {
-		a.lookAgain(root, ctx.Self())
-		return
-	}
-	batch, p := a.schedule.next()
-	switch {
-	case batch != nil:
-		a.gathering.runs(batch)
-		a.do(ctx, &job{Deps: &a.Deps, root: root, self: ctx.Self(), batch: batch})
-	case p != nil:
-		j := &job{Deps: &a.Deps, root: root, self: ctx.Self(), prompt: p, window: p.window, from: p.next, to: p.to}
-		p.busy, p.window = true, a.stage(root, p, j.to)
-		a.do(ctx, j)
+// back notes that a sequence waits for its next pass.
+func (a *Actor) back(t *round.Ticket) {
+	a.presence.see(t)
+	for i := range a.posts {
+		a.posts[i].gathering.back(t)
 	}
 }
 
+// start runs what can run now.
+func (a *Actor) start(ctx actor.Context) {
+	deadRounds, deadPrompts := a.schedule.drop()
+	for _, v := range deadRounds {
+		v.Fail(context.Cause(v.Ticket.Ctx))
+	}
+	for _, p := range deadPrompts {
+		p.Fail(context.Cause(p.Ticket.Ctx))
+	}
+	if a.posts[0].busy {
+		return
+	}
+	switch a.schedule.turn() {
+	case prompts:
+		a.startPrompt(ctx)
+	case rounds:
+		a.startRounds(ctx)
+	}
+}
+
+// resting reports whether no pass runs.
+func (a *Actor) resting() bool {
+	return !slices.ContainsFunc(a.posts, func(p post) bool { return p.busy })
+}
+
+// startPrompt runs the next chunk of a prompt, on all threads.
+func (a *Actor) startPrompt(ctx actor.Context) {
+	if !a.resting() {
+		return
+	}
+	root := ctx.ActorSystem().Root
+	p := a.schedule.nextPrompt()
+	j := &job{Deps: &a.Deps, Team: a.Whole, root: root, self: ctx.Self(), prompt: p, window: p.window, from: p.next, to: p.to}
+	p.busy, p.window = true, a.stage(root, p, j.to)
+	a.division.stops()
+	a.do(ctx, j)
+}
+
+// startRounds runs the rounds that wait: of all sequences side by side, or of half of them on each half of the threads.
+func (a *Actor) startRounds(ctx actor.Context) {
+	sequences := a.presence.count()
+	if sequences < 2 || len(a.Halves) == 0 || !a.division.divided(sequences) {
+		if a.resting() {
+			a.startBatch(ctx, 0, sequences, sequences)
+		}
+		return
+	}
+	for i := 1; i < len(a.posts) && len(a.schedule.verify) > 0; i++ {
+		if !a.posts[i].busy {
+			a.startBatch(ctx, i, sequences, (sequences+len(a.Halves)-1)/len(a.Halves))
+		}
+	}
+}
+
+// startBatch runs rounds of at most so many of the sequences at a post, once those are back that ran in step with them.
+func (a *Actor) startBatch(ctx actor.Context, at, sequences, most int) {
+	now := time.Now()
+	if a.schedule.runnable() < 0 && a.awaited(at, now) {
+		a.lookAgain(ctx)
+		return
+	}
+	batch := a.schedule.nextBatch(a.posts[at].Pass.MaxRows(), most)
+	for _, v := range batch {
+		a.presence.see(v.Ticket)
+	}
+	a.presence.pass()
+	a.posts[at].gathering.runs(batch)
+	a.division.starts(sequences, at > 0, now)
+	a.do(ctx, &job{Deps: &a.Deps, Team: a.posts[at].Team, root: ctx.ActorSystem().Root, self: ctx.Self(), batch: batch, post: at})
+}
+
+// awaited reports whether the next pass at a post is to wait for more: a half for those that ran there or in the whole, the whole for all.
+func (a *Actor) awaited(at int, now time.Time) bool {
+	for i := range a.posts {
+		if (i == at || i == 0 || at == 0) && a.posts[i].gathering.wait(now) {
+			return true
+		}
+	}
+	return false
+}
+
 // lookAgain has the verifier look again when everyone who is ready to run now has had a turn.
-func (a *Actor) lookAgain(root *actor.RootContext, self *actor.PID) {
+func (a *Actor) lookAgain(ctx actor.Context) {
 	if a.looking {
 		return
 	}
 	a.looking = true
+	root, self := ctx.ActorSystem().Root, ctx.Self()
 	go func() {
 		runtime.Gosched()
 		root.Send(self, look{})
@@ -189,9 +239,9 @@ func (a *Actor) lookAgain(root *actor.RootContext, self *actor.PID) {
 }
 
 func (a *Actor) do(ctx actor.Context, j *job) {
-	a.busy = true
+	a.posts[j.post].busy = true
 	self, root := ctx.Self(), j.root
-	ok := a.Worker.Do(worker.Job{Run: j.run, Broken: func(v any, stack []byte) {
+	ok := j.Worker.Do(worker.Job{Run: j.run, Broken: func(v any, stack []byte) {
 		j.broken()
 		root.Send(self, supervision.Broken{Err: &supervision.PanicError{Value: v, Stack: stack}, Work: j})
 	}})
@@ -202,8 +252,12 @@ func (a *Actor) do(ctx actor.Context, j *job) {
 
 // passed goes on after a pass.
 func (a *Actor) passed(ctx actor.Context, m passed) {
-	a.busy = false
-	a.gathering.rests(time.Now())
+	now := time.Now()
+	a.posts[m.post].busy = false
+	a.posts[m.post].gathering.rests(now)
+	if m.rounds > 0 {
+		a.division.ends(m.rounds, m.rows, now)
+	}
 	if p := m.chunk; p != nil {
 		p.busy = false
 		if m.handed {

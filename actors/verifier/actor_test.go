@@ -61,24 +61,18 @@ func TestScheduleBatchesWhatFits(t *testing.T) {
 		waiting []Verify
 		want    [][]string
 	}{
-		{"all fit", []Verify{draft("a", 3), draft("b", 0), draft("c", 2)}, [][]string{{"a", "b", "c"}}},
+		{"both fit", []Verify{draft("a", 3), draft("b", 0)}, [][]string{{"a", "b"}}},
+		{"two at most", []Verify{draft("a", 0), draft("b", 0), draft("c", 0)}, [][]string{{"a", "b"}, {"c"}}},
 		{"rows run out", []Verify{draft("a", 3), draft("b", 3), draft("c", 0)}, [][]string{{"a", "b"}, {"c"}}},
 		{"one that is too large runs by itself", []Verify{draft("a", 12), draft("b", 0)}, [][]string{{"a"}, {"b"}}},
 		{"alone first", []Verify{alone, draft("b", 0)}, [][]string{{"alone"}, {"b"}}},
 		{"alone later", []Verify{draft("a", 0), alone, draft("b", 0)}, [][]string{{"a"}, {"alone"}, {"b"}}},
 	}
 	for _, c := range cases {
-		s := schedule{chunk: 4, rows: 8, verify: c.waiting}
+		s := schedule{verify: c.waiting}
 		var got [][]string
-		for {
-			batch, p := s.next()
-			if p != nil {
-				t.Fatalf("%s: got a prompt", c.name)
-			}
-			if batch == nil {
-				break
-			}
-			got = append(got, names(batch))
+		for s.turn() == rounds {
+			got = append(got, names(s.nextBatch(8, 2)))
 		}
 		if !slices.EqualFunc(got, c.want, func(a, b []string) bool { return slices.Equal(a, b) }) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
@@ -90,15 +84,14 @@ func TestScheduleBatchesWhatFits(t *testing.T) {
 func TestScheduleTakesTurns(t *testing.T) {
 	lagging := prompt("lagging", 9, 9)
 	lagging.lag = 2
-	s := schedule{chunk: 4, rows: 8, verify: []Verify{draft("a", 7), draft("b", 7)}, prompts: []*prefill{lagging, prompt("p", 9, 9), prompt("q", 9, 9)}}
+	s := schedule{verify: []Verify{draft("a", 7), draft("b", 7)}, prompts: []*prefill{lagging, prompt("p", 9, 9), prompt("q", 9, 9)}}
 	var got []string
 	for range 7 {
-		batch, p := s.next()
-		switch {
-		case p != nil:
-			got = append(got, p.Ticket.Request)
-		case batch != nil:
-			got = append(got, names(batch)...)
+		switch s.turn() {
+		case prompts:
+			got = append(got, s.nextPrompt().Ticket.Request)
+		case rounds:
+			got = append(got, names(s.nextBatch(8, 8))...)
 		}
 	}
 	if want := []string{"p", "a", "q", "b", "p", "q", "p"}; !slices.Equal(got, want) {
@@ -108,14 +101,14 @@ func TestScheduleTakesTurns(t *testing.T) {
 
 // TestChunksAreShortWhileOthersDecode: a long prompt must not hold up running streams.
 func TestChunksAreShortWhileOthersDecode(t *testing.T) {
-	s := schedule{chunk: 256, mixed: 32, rows: 8}
+	s := schedule{chunk: 256, mixed: 32}
 	p := prompt("p", 1000, 1000)
 	var got []int
 	cut := func() { s.cut(p, p.to); got = append(got, p.to) }
 	cut() // nobody waits
 	s.verify = []Verify{draft("a", 0)}
 	cut() // a draft waits
-	s.next()
+	s.nextBatch(8, 8)
 	cut() // a draft ran since
 	cut() // nobody came
 	if want := []int{256, 288, 320, 512}; !slices.Equal(got, want) {

@@ -2,7 +2,7 @@
 // side; it samples, accepts, commits and rolls back (design, section 3). The rules are engine/verify, the passes
 // engine/model; what runs next is decided by [schedule], a plain value with no actor in it.
 //
-//   - owns: the trunk caches of a sequence while it holds the sequence's round; the pass and its worker
+//   - owns: the trunk caches of a sequence while it holds the sequence's round; its teams: passes and their workers
 //   - receives: Prefill (session), Verify (drafter), Primed (drafter: the credit for one more chunk), passed (its worker)
 //   - sends: Progress and Committed to the session, Chunk to the drafter, Committed to the indexers, Stage
 //     to the stager in prefill

@@ -23,10 +23,12 @@ import (
 // works on and sends all results itself, so that they arrive even if the actor died meanwhile.
 type job struct {
 	*Deps
+	*Team
 	root *actor.RootContext
 	self *actor.PID
 
 	batch []Verify
+	post  int // where it runs: 0 is the whole, then the halves
 
 	prompt   *prefill
 	window   *stager.Loan
@@ -74,8 +76,12 @@ func (j *job) run() {
 		j.passed(passed{chunk: j.prompt, handed: handed, err: err})
 		return
 	}
+	rows := 0
+	for _, v := range j.batch {
+		rows += 1 + len(v.Drafts)
+	}
 	j.runBatch(j.batch)
-	j.passed(passed{})
+	j.passed(passed{post: j.post, rounds: len(j.batch), rows: rows})
 }
 
 // passed tells the verifier that the pass has ended.

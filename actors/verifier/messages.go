@@ -156,6 +156,9 @@ func (m Committed) Blame() string { return m.Ticket.Request }
 
 // passed ends a pass: the verifier may start the next one. Sent by the worker's job.
 type passed struct {
+	post   int      // where it ran
+	rounds int      // sequences side by side; 0: a chunk of a prompt
+	rows   int      // of all rounds
 	chunk  *prefill // the prefill that moved, if any
 	handed bool     // its streams went to the drafter, who owes a Primed
 	err    error

@@ -57,7 +57,6 @@ func (p *prefill) mayRun() bool { return !p.busy && p.lag <= 1 }
 type schedule struct {
 	chunk   int // rows of a prefill chunk while nobody else waits
 	mixed   int // rows of a prefill chunk while others decode: what their next round may have to wait for
-	rows    int // most rows of a pass
 	verify  []Verify
 	prompts []*prefill
 	prompt  bool // the last pass was a prompt's
@@ -75,22 +74,41 @@ func (s *schedule) cut(p *prefill, from int) {
 	p.to = p.end(from, chunk)
 }
 
-// next takes what to run now: a batch of drafts, or one prompt's chunk, or nothing.
-func (s *schedule) next() (batch []Verify, p *prefill) {
+// turn is whose turn it is.
+type turn uint8
+
+const (
+	nobody turn = iota
+	rounds
+	prompts
+)
+
+// turn tells what is to run now: rounds and chunks of prompts take turns when both wait.
+func (s *schedule) turn() turn {
+	chunk := s.runnable() >= 0
+	switch {
+	case len(s.verify) > 0 && (!chunk || s.prompt):
+		return rounds
+	case chunk:
+		return prompts
+	}
+	return nobody
+}
+
+// nextBatch takes a batch of rounds.
+func (s *schedule) nextBatch(rows, sequences int) []Verify {
+	s.prompt = false
+	s.batches++
+	return s.batch(rows, sequences)
+}
+
+// nextPrompt takes the prompt whose chunk runs next. It goes to the back of the queue: prompts take turns.
+func (s *schedule) nextPrompt() *prefill {
 	at := s.runnable()
-	if len(s.verify) > 0 && (at < 0 || s.prompt) {
-		s.prompt = false
-		s.batches++
-		return s.batch(), nil
-	}
-	if at < 0 {
-		return nil, nil
-	}
-	p = s.prompts[at]
-	// To the back of the queue: prompts take turns.
+	p := s.prompts[at]
 	s.prompts = append(append(s.prompts[:at:at], s.prompts[at+1:]...), p)
 	s.prompt = true
-	return nil, p
+	return p
 }
 
 func (s *schedule) runnable() int {
@@ -102,12 +120,12 @@ func (s *schedule) runnable() int {
 	return -1
 }
 
-// batch takes waiting drafts, oldest first, as many as fit in one pass.
-func (s *schedule) batch() []Verify {
+// batch takes waiting drafts, oldest first, of so many sequences at most, and as many as fit in a pass of so many rows.
+func (s *schedule) batch(most, sequences int) []Verify {
 	n, rows := 0, 0
 	for _, v := range s.verify {
 		r := 1 + len(v.Drafts)
-		if n > 0 && (rows+r > s.rows || v.Alone || s.verify[0].Alone) {
+		if n > 0 && (n == sequences || rows+r > most || v.Alone || s.verify[0].Alone) {
 			break
 		}
 		n++

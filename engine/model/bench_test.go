@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/flashlane/flashlane/engine/model"
 	"github.com/flashlane/flashlane/engine/model/modeltest"
+	"github.com/flashlane/flashlane/metal"
 )
 
 // BenchmarkVerify is a verify pass of the embedded pack at a context of 200 positions, by width: what a round costs the
@@ -38,47 +41,67 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch is a pass of one row each of several sequences, with what it takes to commit them: what a round at depth 0 costs the
-// verifier when that many streams run.
+// BenchmarkBatch is passes of some rows each of several sequences, with what it takes to commit one row of each: what a round costs the verifier
+// when that many streams run, in one pass on all threads or in two at once that share the threads out.
 func BenchmarkBatch(b *testing.B) {
 	m := modeltest.Load(b, modeltest.Nano(b), modeltest.CPU(b, 0))
-	for _, streams := range []int{1, 8} {
-		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
-			r := modeltest.NewRunner(b, m, 256)
-			logits := make([]float32, m.Config.Vocab)
-			segs := make([]*model.Segment, streams)
-			for i := range segs {
-				s := modeltest.NewRunner(b, m, 256)
-				s.Feed(random(m, 200-i), 256, model.LogitsNone)
-				segs[i] = s.Segment(random(m, 1), true, model.LogitsAll)
-			}
-			var pass, commit time.Duration
-			for b.Loop() {
-				start := time.Now()
-				if err := r.Pass.Run(context.Background(), segs); err != nil {
-					b.Fatal(err)
+	for _, c := range []struct{ streams, rows int }{{1, 1}, {1, 4}, {2, 1}, {2, 4}, {4, 1}, {4, 4}, {8, 1}} {
+		for teams := 1; teams <= min(c.streams, 2); teams++ {
+			b.Run(fmt.Sprintf("streams=%d/rows=%d/passes=%d", c.streams, c.rows, teams), func(b *testing.B) {
+				on := []metal.Stream{m.Device.NewStream()}
+				if teams > 1 {
+					on = m.Device.(metal.Divisible).Divide(teams)
 				}
-				ran := time.Now()
-				for _, seg := range segs {
-					if err := r.Pass.LogitsRow(logits, seg, 0); err != nil {
+				var wg sync.WaitGroup
+				var took atomic.Int64
+				for i, st := range on {
+					pass, err := m.NewPassOn(st, 64)
+					if err != nil {
 						b.Fatal(err)
 					}
-					if err := r.Pass.Commit(seg, 1); err != nil {
-						b.Fatal(err)
+					defer pass.Free()
+					segs := make([]*model.Segment, c.streams/teams)
+					for k := range segs {
+						s := modeltest.NewRunner(b, m, 256)
+						s.Feed(random(m, 200-i-teams*k), 256, model.LogitsNone)
+						segs[k] = s.Segment(random(m, c.rows), true, model.LogitsAll)
 					}
-					if err := r.Pass.Settle(seg); err != nil {
-						b.Fatal(err)
-					}
-					seg.History = append(seg.History, seg.Tokens...)
+					wg.Go(func() { took.Add(int64(rounds(b, m, pass, segs))) })
 				}
-				pass += ran.Sub(start)
-				commit += time.Since(ran)
-			}
-			b.ReportMetric(float64(streams*b.N)/b.Elapsed().Seconds(), "tok/s")
-			b.ReportMetric(float64(pass.Microseconds())/float64(b.N), "us/pass")
-			b.ReportMetric(float64(commit.Microseconds())/float64(b.N), "us/commit")
-		})
+				wg.Wait()
+				b.ReportMetric(float64(c.streams*b.N)/b.Elapsed().Seconds(), "rounds/s")
+				b.ReportMetric(float64(took.Load())/1000/float64(teams*b.N), "us/pass")
+			})
+		}
 	}
+}
+
+// rounds runs and commits the segments b.N times, and returns the time of the passes.
+func rounds(b *testing.B, m *model.Model, p *model.Pass, segs []*model.Segment) (passes time.Duration) {
+	logits := make([]float32, m.Config.Vocab)
+	for range b.N {
+		start := time.Now()
+		if err := p.Run(context.Background(), segs); err != nil {
+			b.Error(err)
+			return 0
+		}
+		passes += time.Since(start)
+		for _, seg := range segs {
+			for row := range seg.Tokens {
+				if err := p.LogitsRow(logits, seg, row); err != nil {
+					b.Error(err)
+				}
+			}
+			if err := p.Commit(seg, 1); err != nil {
+				b.Error(err)
+			}
+			if err := p.Settle(seg); err != nil {
+				b.Error(err)
+			}
+			seg.History = append(seg.History, seg.Tokens[0])
+		}
+	}
+	return passes
 }
 
 // BenchmarkPrefill is the embedded pack's prefill in chunks of 256.

@@ -51,10 +51,15 @@ type Pass struct {
 
 // NewPass returns a pass for at most maxRows rows at once. The error wraps metal.ErrMemory when the device is full.
 func (m *Model) NewPass(maxRows int) (*Pass, error) {
+	return m.NewPassOn(m.Device.NewStream(), maxRows)
+}
+
+// NewPassOn is NewPass with a stream of the model's device, which is the pass's from then on.
+func (m *Model) NewPassOn(st metal.Stream, maxRows int) (*Pass, error) {
 	if maxRows < 1 {
 		return nil, fmt.Errorf("model: pass: got %d rows, want at least 1", maxRows)
 	}
-	p := &Pass{m: m, st: m.Device.NewStream(), maxRows: maxRows}
+	p := &Pass{m: m, st: st, maxRows: maxRows}
 	if err := p.alloc(); err != nil {
 		p.Free()
 		return nil, fmt.Errorf("model: pass of %d rows: %w", maxRows, err)

@@ -62,7 +62,7 @@ func (s *stream) RunDeltaNet(x, cm, y, u metal.Mat, n *metal.DeltaNet, rows meta
 	if c.tall {
 		stages[netFirst], stages[netConv], stages[netOut] = c.perChunk(), c.perChunk(), c.perChunk()
 	}
-	s.dev.workers.runStages(stages[:], c.fn)
+	s.workers.runStages(stages[:], c.fn)
 	clear(c.first)
 	*c = deltaNetCall{fn: c.fn, first: c.first[:0]}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/flashlane/flashlane/metal"
@@ -17,11 +18,15 @@ var (
 	_ metal.Relieved = (*Device)(nil)
 	_ metal.Hosted   = (*Device)(nil)
 	_ metal.Holder   = (*Device)(nil)
+
+	_ metal.Divisible = (*Device)(nil)
 )
 
 // Device is the host's processor as a metal.Device. It is safe for concurrent use.
 type Device struct {
 	workers *workers
+	mu      sync.Mutex
+	teams   []*workers // of streams that have threads of their own
 	kernels *kernelSet
 	buffers arena
 	spare   spare // of buffers
@@ -153,9 +158,27 @@ func (d *Device) Used() int64 { return d.used.Load() }
 // NewStream returns an op queue; ops run at once.
 func (d *Device) NewStream() metal.Stream { return newStream(d) }
 
+// Divide implements metal.Divisible.
+func (d *Device) Divide(n int) []metal.Stream {
+	out := make([]metal.Stream, n)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range out {
+		w := newWorkers(max(d.workers.threads/n, 1))
+		d.teams = append(d.teams, w)
+		out[i] = newStreamOn(d, w)
+	}
+	return out
+}
+
 // Close ends the workers and unmaps all memory: no buffer and no weight may be used afterwards.
 func (d *Device) Close() error {
 	d.workers.close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range d.teams {
+		w.close()
+	}
 	d.buffers.close()
 	d.weights.close()
 	return nil
@@ -163,25 +186,28 @@ func (d *Device) Close() error {
 
 // stream runs ops at once on the calling goroutine.
 type stream struct {
-	dev  *Device
-	desk []desk // per thread of an op
-	lin  linearCall
-	exp  expertsCall
-	lins linearsCall
-	mix  mixCall
-	net  deltaNetCall
-	moe  moeCall
-	turn uint64 // fused blocks run so far
+	dev     *Device
+	workers *workers // the device's, or of its own
+	desk    []desk   // per thread of an op
+	lin     linearCall
+	exp     expertsCall
+	lins    linearsCall
+	mix     mixCall
+	net     deltaNetCall
+	moe     moeCall
+	turn    uint64 // fused blocks run so far
 }
 
-func newStream(d *Device) *stream {
-	s := &stream{dev: d, desk: make([]desk, d.workers.threads)}
+func newStream(d *Device) *stream { return newStreamOn(d, d.workers) }
+
+func newStreamOn(d *Device, w *workers) *stream {
+	s := &stream{dev: d, workers: w, desk: make([]desk, w.threads)}
 	s.lin.fn = s.linearUnits
 	s.exp.innerFn = s.expertsInner
 	s.exp.outerFn = s.expertsOuter
 	s.lins.fn = s.linearsUnits
 	s.mix.fn = s.mixUnits
-	s.mix.together = func() { s.dev.workers.runStages(s.mix.stages[:3], s.mix.fn) }
+	s.mix.together = func() { s.workers.runStages(s.mix.stages[:3], s.mix.fn) }
 	s.mix.alone = func() { runAlone(s.mix.stages[:3], s.mix.fn) }
 	s.net.fn = s.deltaNetUnits
 	s.moe.fn = s.moeUnits
@@ -191,5 +217,5 @@ func newStream(d *Device) *stream {
 // parallel calls fn over disjoint ranges that cover [0, n), on the calling goroutine and the device's workers.
 // No range but the last is smaller than grain. fn must not depend on how the range is cut.
 func (s *stream) parallel(n, grain int, fn func(lo, hi int)) {
-	s.dev.workers.run(n, grain, fn)
+	s.workers.run(n, grain, fn)
 }

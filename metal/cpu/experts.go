@@ -52,12 +52,12 @@ func (s *stream) Experts(y, x, ids, wts metal.Mat, gate, up, down metal.Weight) 
 		c.x = s.prepareAll(&c.readyX, c.x, x.Rows, c.gate)
 	}
 	perUnit := (pairs + active - 1) / max(active, 1) // rows of an expert, on average
-	s.dev.workers.runID(active*c.gate.tiles, max(1, pieceWork/(2*hidden*tileN*max(perUnit, 1))), c.innerFn)
+	s.workers.runID(active*c.gate.tiles, max(1, pieceWork/(2*hidden*tileN*max(perUnit, 1))), c.innerFn)
 	c.h = rowsOf{base: unsafe.Pointer(unsafe.SliceData(c.hidden)), stride: uintptr(inner) * 4}
 	if c.down.layout.affine() {
 		c.h = s.prepareAll(&c.readyH, c.h, pairs, c.down)
 	}
-	s.dev.workers.runID(c.down.tiles, max(1, pieceWork/(inner*tileN*max(pairs, 1))), c.outerFn)
+	s.workers.runID(c.down.tiles, max(1, pieceWork/(inner*tileN*max(pairs, 1))), c.outerFn)
 	c.gate, c.up, c.down, c.x, c.h, c.y = nil, nil, nil, rowsOf{}, rowsOf{}, mat{}
 }
 

@@ -16,11 +16,11 @@ const tallRows = 16
 
 // chunkOf is the rows of a chunk in a tall pass: two to four blocks of kernel rows, and equal parts for the threads.
 func (s *stream) chunkOf(rows int) int {
-	parts := 8 * s.dev.workers.threads
+	parts := 8 * s.workers.threads
 	return min(4*maxRows, max(2*maxRows, (rows+parts-1)/parts))
 }
 
-func (s *stream) tall(rows int) bool { return rows >= tallRows*s.dev.workers.threads }
+func (s *stream) tall(rows int) bool { return rows >= tallRows*s.workers.threads }
 
 // call is what all fused blocks keep while they run.
 type call struct {

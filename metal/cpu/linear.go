@@ -91,7 +91,7 @@ func (s *stream) Linear(dst, x metal.Mat, wt metal.Weight) {
 		c.x = s.prepareAll(&c.ready, c.x, c.rows, w)
 	}
 	chunks := (c.rows + c.chunk - 1) / c.chunk
-	s.dev.workers.runID(chunks*w.tiles, max(1, pieceWork/(w.cols*tileN*c.chunk)), c.fn)
+	s.workers.runID(chunks*w.tiles, max(1, pieceWork/(w.cols*tileN*c.chunk)), c.fn)
 	*c = linearCall{fn: c.fn, ready: c.ready}
 }
 

@@ -48,9 +48,9 @@ func (s *stream) runLinears() {
 	}
 	c.call = s.begin(c.x.rows)
 	if c.tall {
-		s.dev.workers.runStages([]stage{c.perChunk()}, c.fn)
+		s.workers.runStages([]stage{c.perChunk()}, c.fn)
 	} else {
-		s.dev.workers.runStages([]stage{{n: tilesOf(c.all), grain: max(1, pieceWork/(c.x.cols*tileN*c.rows))}}, c.fn)
+		s.workers.runStages([]stage{{n: tilesOf(c.all), grain: max(1, pieceWork/(c.x.cols*tileN*c.rows))}}, c.fn)
 	}
 	clear(c.all)
 	c.x, c.streams, c.gains = mat{}, mat{}, mat{}

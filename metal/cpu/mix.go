@@ -62,7 +62,7 @@ func (s *stream) Mix(u, cm, x metal.Mat, m *metal.Mixer, sc metal.MixScratch) {
 	c.streams, c.eps, c.scale = m.Streams, m.Eps, 1/float32(m.Streams)
 	c.width, c.late = mixColumns, false
 	if c.tall {
-		s.dev.workers.runStages([]stage{c.perChunk()}, c.fn)
+		s.workers.runStages([]stage{c.perChunk()}, c.fn)
 	} else {
 		c.halves = 1
 		if c.rows >= 4 {
@@ -72,7 +72,7 @@ func (s *stream) Mix(u, cm, x metal.Mat, m *metal.Mixer, sc metal.MixScratch) {
 		if c.rows == 1 {
 			c.width, c.late = mixColumns/4, len(c.first) > 1
 		}
-		for c.width > 2*tileN && c.parts() < s.dev.workers.threads {
+		for c.width > 2*tileN && c.parts() < s.workers.threads {
 			c.width /= 2
 		}
 		first, last := tilesOf(c.first)*c.halves, c.parts()
@@ -84,7 +84,7 @@ func (s *stream) Mix(u, cm, x metal.Mat, m *metal.Mixer, sc metal.MixScratch) {
 			norms = stage{}
 		}
 		c.stages = [maxStages]stage{norms, {n: first, grain: 1}, {n: last, grain: max(1, sweepGrain/2/(c.width*c.streams*c.rows))}}
-		if c.rows == 1 && s.dev.workers.threads > 1 {
+		if c.rows == 1 && s.workers.threads > 1 {
 			// Its low-rank values stand between two products, and cross to the other core and back: two threads are not always quicker.
 			c.trials[len(c.first)-1].do(c.together, c.alone)
 		} else {

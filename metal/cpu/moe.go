@@ -90,7 +90,7 @@ func (s *stream) RunMoE(x, cm, y, u metal.Mat, m *metal.MoE, sc metal.MoEScratch
 		stages[moeFirst], stages[moeRoute] = c.perChunk(), stage{}
 		stages[moeInner] = stage{n: active, grain: 1, even: true}
 	}
-	s.dev.workers.runStages(stages[:], c.fn)
+	s.workers.runStages(stages[:], c.fn)
 	clear(c.first)
 	*c = moeCall{fn: c.fn, first: c.first[:0], readyX: c.readyX, readyH: c.readyH, hidden: c.hidden}
 }

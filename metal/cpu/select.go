@@ -59,7 +59,7 @@ func (s *stream) selectRows(ids imat, q mat, heads, dim, ratio int, sp *metal.Se
 		fresh = vecOf(sp.Scratch)
 	}
 	span, kernels := *sp, s.dev.kernels.simd()
-	if rows := span.N - first; rows >= 4*s.dev.workers.threads {
+	if rows := span.N - first; rows >= 4*s.workers.threads {
 		// Many rows: each is one thread's from its first score to its choice.
 		s.parallel(rows, 1, func(lo, hi int) {
 			c := takeScratch((span.Pos + span.N) / ratio)
