@@ -150,8 +150,8 @@ func chaos(t *testing.T, length time.Duration, seed uint64) {
 	if f := s.Status().Books; f.Promised != 0 {
 		t.Errorf("seed %d: %d bytes are still promised", seed, f.Promised)
 	}
-	// Windows on their shelves and the passes' rooms stay for the next requests.
-	if grown := b.Device.Used() - used; grown > 1<<20 {
+	// Windows on their shelves and the rooms of the three passes stay for the next requests: 1.1 to 1.3 MB.
+	if grown := b.Device.Used() - used; grown > 2<<20 {
 		t.Errorf("seed %d: device memory: %d bytes more than before", seed, grown)
 	}
 }

@@ -52,21 +52,25 @@ func BenchmarkBatch(b *testing.B) {
 				if teams > 1 {
 					on = m.Device.(metal.Divisible).Divide(teams)
 				}
-				var wg sync.WaitGroup
-				var took atomic.Int64
+				passes, segs := make([]*model.Pass, teams), make([][]*model.Segment, teams)
 				for i, st := range on {
 					pass, err := m.NewPassOn(st, 64)
 					if err != nil {
 						b.Fatal(err)
 					}
 					defer pass.Free()
-					segs := make([]*model.Segment, c.streams/teams)
-					for k := range segs {
+					passes[i] = pass
+					for k := range c.streams / teams {
 						s := modeltest.NewRunner(b, m, 256)
 						s.Feed(random(m, 200-i-teams*k), 256, model.LogitsNone)
-						segs[k] = s.Segment(random(m, c.rows), true, model.LogitsAll)
+						segs[i] = append(segs[i], s.Segment(random(m, c.rows), true, model.LogitsAll))
 					}
-					wg.Go(func() { took.Add(int64(rounds(b, m, pass, segs))) })
+				}
+				var wg sync.WaitGroup
+				var took atomic.Int64
+				b.ResetTimer()
+				for i := range passes {
+					wg.Go(func() { took.Add(int64(rounds(b, m, passes[i], segs[i]))) })
 				}
 				wg.Wait()
 				b.ReportMetric(float64(c.streams*b.N)/b.Elapsed().Seconds(), "rounds/s")
