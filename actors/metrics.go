@@ -73,6 +73,7 @@ func (s *System) Collectors() []prometheus.Collector {
 		"disk_read_bytes_total":     {"Bytes read from it.", nil},
 		"disk_evictions_total":      {"Snapshots evicted from it.", nil},
 		"disk_corrupt_total":        {"Snapshots found spoiled in it, and dropped.", nil},
+		"disk_rebuilt_total":        {"Times its file was found spoiled and begun anew.", nil},
 		"disk_bytes":                {"Bytes of snapshots in it.", nil},
 		"disk_limit_bytes":          {"Most bytes of snapshots in it.", nil},
 		"memory_limit_bytes":        {"Most memory the process may hold.", nil},
@@ -170,6 +171,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		count("disk_read_bytes_total", float64(d.Read))
 		count("disk_evictions_total", float64(d.Evictions))
 		count("disk_corrupt_total", float64(d.Corrupt))
+		count("disk_rebuilt_total", float64(d.Rebuilt))
 		gauge("disk_bytes", float64(d.Bytes))
 		gauge("disk_limit_bytes", float64(d.Limit))
 	}
