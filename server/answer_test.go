@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/engine/chat"
+	"github.com/flashlane/flashlane/ple"
 )
 
 // TestEngineErrors: before a stream has begun every failure is an answer with its own status; after that it is an event.
@@ -32,6 +34,7 @@ func TestEngineErrors(t *testing.T) {
 		{intake.ErrCancelled, 499, "request_cancelled", false},
 		{intake.ErrCrashed, 500, "request_crashed", false},
 		{intake.ErrNumeric, 500, "non_finite", false},
+		{fmt.Errorf("%w: %w", intake.ErrTable, &ple.ReadError{Table: "ngram.weight", Err: errors.New("read /secret/file")}), 500, "ngram_table_unreadable", false},
 		{intake.ErrInternal, 500, "internal_error", false},
 		{fmt.Errorf("open /secret/path: goroutine 1 [running]"), 500, "internal_error", false},
 	} {
@@ -55,6 +58,9 @@ func TestEngineErrors(t *testing.T) {
 					}
 					if strings.Contains(w.Body.String(), "secret") || strings.Contains(w.Body.String(), "goroutine") {
 						t.Errorf("%s tells a path or stack", w.Body)
+					}
+					if c.code == "ngram_table_unreadable" && !strings.Contains(message, "ngram.weight") {
+						t.Errorf("message %q does not name the table", message)
 					}
 					if len(e.cancelled()) != 0 {
 						t.Errorf("a request that ended was cancelled: %v", e.cancelled())

@@ -44,7 +44,8 @@ func (s *Server) state() (string, error) {
 	return "ok", nil
 }
 
-// health is always 200 while the process answers; readiness is a field of it and the status of /readyz.
+// health is always 200 while the process answers; readiness is a field of it and the status of /readyz. It is degraded, and
+// ready, while an n-gram table cannot be read: requests whose rows can be are served.
 func (s *Server) health(c echo.Context) error {
 	state, err := s.state()
 	status := s.engine.Status()
@@ -60,8 +61,11 @@ func (s *Server) health(c echo.Context) error {
 		AuxLaneDefaults any  `json:"aux_lane_defaults"`
 	}{Status: state, Ready: err == nil, Version: s.opts.Version, Model: s.model.ID, Context: s.model.Context,
 		engineStatus: status, Exact: status.Acceptance == verify.Coupled.String(), AuxLaneDefaults: s.engine.LaneDefaults()}
-	if err != nil {
+	switch {
+	case err != nil:
 		h.Reason = err.Error()
+	case status.Rows != nil && status.Rows.Trouble != "":
+		h.Status, h.Reason = "degraded", status.Rows.Trouble
 	}
 	return s.writeJSON(c, http.StatusOK, h)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/flashlane/flashlane/engine/sample"
 	"github.com/flashlane/flashlane/engine/state"
 	"github.com/flashlane/flashlane/metal"
+	"github.com/flashlane/flashlane/ple"
 )
 
 // maxLosses is how often a request may lose its round by its own failure with no token, of the prompt or of the answer,
@@ -331,7 +332,11 @@ func (s *session) lost(ctx actor.Context, m round.Lost) {
 		s.losses++
 	}
 	if s.losses >= maxLosses {
-		s.end(ctx, fmt.Errorf("%w: %d times with no token in between, last in the %s: %w", ErrCrashed, s.losses, m.Actor, m.Err))
+		kind := ErrCrashed
+		if read := (*ple.ReadError)(nil); errors.As(m.Err, &read) {
+			kind = ErrTable
+		}
+		s.end(ctx, fmt.Errorf("%w: %d times with no token in between, last in the %s: %w", kind, s.losses, m.Actor, m.Err))
 		return
 	}
 	s.rebuild(ctx, m.Actor, m.Err)
