@@ -66,7 +66,7 @@ func (j *job) setConversation(c *conversation) error {
 		return err
 	}
 	if c.oneCall && c.tools != nil && (j.limit == nil || j.limit.Max != 1) {
-		j.request.StopIDs = append(j.request.StopIDs, j.model.callEnd())
+		j.request.OneCall = true
 	}
 	return j.setPrompts(chat.ParserOptions{InThink: inThink, Tools: schemas}, prompt{ids, c.param})
 }

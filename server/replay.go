@@ -41,6 +41,7 @@ type Replay struct {
 	Choice       uint32          `json:"choice,omitempty"`
 	Stop         []string        `json:"stop,omitempty"`
 	StopIDs      []int32         `json:"stop_ids,omitempty"`
+	OneCall      bool            `json:"one_call,omitempty"`
 	MaxTokens    int             `json:"max_tokens"`
 	Depth        int             `json:"depth"`
 	Acceptance   string          `json:"acceptance"`
@@ -70,7 +71,7 @@ func newReplay(j *job, q *intake.Request) (p Replay) {
 		p.Bias = append(p.Bias, replayBias(b))
 	}
 	p.Seed, p.Choice = s.Seed, s.Choice
-	p.Stop, p.StopIDs, p.MaxTokens = q.Stop, q.StopIDs, q.MaxTokens
+	p.Stop, p.StopIDs, p.OneCall, p.MaxTokens = q.Stop, q.StopIDs, q.OneCall, q.MaxTokens
 	p.Depth, p.Acceptance = q.Depth, q.Rule.String()
 	p.InThink, p.Plain, p.ScoreOnly = q.Parse.InThink, q.Parse.Plain, q.ScoreOnly
 	return p
@@ -104,7 +105,7 @@ func (p *Replay) RequestIn(g *Grammars) (*intake.Request, error) {
 		return nil, fmt.Errorf("%w: %w", ErrReplay, err)
 	}
 	q := &intake.Request{
-		ID: newID("replay-"), Prompt: p.PromptIDs, MaxTokens: p.MaxTokens, Stop: p.Stop, StopIDs: p.StopIDs, Depth: p.Depth, Rule: rule,
+		ID: newID("replay-"), Prompt: p.PromptIDs, MaxTokens: p.MaxTokens, Stop: p.Stop, StopIDs: p.StopIDs, OneCall: p.OneCall, Depth: p.Depth, Rule: rule,
 		Label: "replay", Score: p.ScoreOnly, ScoreOnly: p.ScoreOnly, Parse: chat.ParserOptions{InThink: p.InThink, Plain: p.Plain},
 		Sampling: sample.Params{Temperature: p.Temperature, TopP: p.TopP, TopK: p.TopK, MinP: p.MinP, Presence: p.Presence,
 			Frequency: p.Frequency, Repetition: p.Repetition, Seed: p.Seed, Choice: p.Choice},

@@ -16,6 +16,7 @@ type Request struct {
 	MaxTokens int           // most tokens to generate; 0: up to the context limit
 	StopIDs   []int32       // ids that end the answer, beside the pack's own
 	Stop      []string      // stop strings, matched in content only
+	OneCall   bool          // the answer ends with its first whole tool call
 	Depth     int           // drafts per round, 0..7
 	Rule      verify.Rule
 	Parse     chat.ParserOptions // how the text is split; Stop is taken from the field above
