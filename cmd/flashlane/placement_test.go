@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/flashlane/flashlane/engine/pack"
+	"github.com/flashlane/flashlane/engine/pack/packtest"
 )
 
 const nanoFolder = "../../nano/pack"
@@ -70,6 +73,22 @@ func TestPlacementRefused(t *testing.T) {
 				t.Errorf("%s: got %q, want one that says %q", name, stderr, want)
 			}
 		}
+	}
+}
+
+// TestPlacementWithoutATable: a pack without n-gram rows has no place for them.
+func TestPlacementWithoutATable(t *testing.T) {
+	g, dir := packtest.Tiny(), t.TempDir()
+	g.PLELayerIDs = nil
+	if err := packtest.Write(dir, g, 82, packtest.Options{Layout: pack.MLX, Bits: 8}); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := runProgram(t, "logits", "--model", dir, "--ids", "1,2", "--ngram-placement", "file"); code == 0 || !strings.Contains(stderr, "--ngram-placement: got file") ||
+		!strings.Contains(stderr, "no n-gram table") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if _, stderr, code := runProgram(t, "logits", "--model", dir, "--ids", "1,2"); code != 0 {
+		t.Errorf("without the flag: exit %d: %s", code, stderr)
 	}
 }
 
