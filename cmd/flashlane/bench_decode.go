@@ -47,9 +47,10 @@ func (c benchDecode) Run(ctx context.Context) error {
 	}
 	dev := ops.Wrap(inner)
 	dev.Parts = c.Parts
+	less := c.less(p)
 	b, err := bundle.Open(p, dev, o)
 	if err != nil {
-		return errors.Join(err, dev.Close())
+		return errors.Join(c.unloaded(err, less), dev.Close())
 	}
 	if b.Head == nil && c.Depth > 0 {
 		r.Depth, r.Note = 0, r.Note+" Depth 0: "+b.HeadReason

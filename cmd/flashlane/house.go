@@ -103,7 +103,7 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 	if h.model = f.describe(b, id, rule); h.model.Depth != f.Depth {
 		log.Warn().Int("asked", f.Depth).Str("reason", b.HeadReason).Msg("served at depth 0: the pack has no usable MTP head")
 	}
-	if h.memory, err = shareMemory(b); err != nil {
+	if h.memory, err = shareMemory(b, f.less(b.Pack)); err != nil {
 		return nil, errors.Join(err, h.closeBundle())
 	}
 	if f.Prefix == "" {

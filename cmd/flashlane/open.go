@@ -92,9 +92,10 @@ func (f packFlags) open() (*bundle.Bundle, string, error) {
 	if err != nil {
 		return nil, "", errors.Join(err, p.Close(), dev.Close())
 	}
+	less := f.less(p)
 	b, err := bundle.Open(p, dev, o)
 	if err != nil {
-		return nil, "", errors.Join(err, dev.Close())
+		return nil, "", errors.Join(f.unloaded(err, less), dev.Close())
 	}
 	return b, id, nil
 }
@@ -147,7 +148,7 @@ func (f packFlags) openModel() (*model.Model, *pack.Pack, func() error, error) {
 	}
 	m, err := model.Load(p, dev, model.Options{Context: o.Context, PLECache: o.PLECache, Placement: o.Placement, TableFile: o.TableFile})
 	if err != nil {
-		return fail(errors.Join(err, p.Close(), dev.Close()))
+		return fail(errors.Join(f.unloaded(err, f.less(p)), p.Close(), dev.Close()))
 	}
 	return m, p, func() error {
 		m.Close()
