@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/term"
 
 	"github.com/flashlane/flashlane/actors"
 	"github.com/flashlane/flashlane/actors/lanes"
@@ -33,7 +34,7 @@ type houseFlags struct {
 	MaxActive  int      `name:"max-active" help:"Requests worked on at once." default:"8"`
 	MaxQueue   int      `name:"max-queue" help:"Requests that may wait; more get 429." default:"256"`
 	LogLevel   string   `name:"log-level" help:"debug, info, warn or error." default:"info"`
-	LogFormat  string   `name:"log-format" help:"json or console." default:"json"`
+	LogFormat  string   `name:"log-format" help:"json or console, which has colours on a terminal unless NO_COLOR is set." default:"json"`
 }
 
 // house is a running engine and what was opened for it.
@@ -55,11 +56,16 @@ func (f houseFlags) logger() (zerolog.Logger, error) {
 	switch f.LogFormat {
 	case "json":
 	case "console":
-		out = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly}
+		out = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly, NoColor: !colours(term.IsTerminal(int(os.Stderr.Fd())), os.Getenv)}
 	default:
 		return zerolog.Nop(), fmt.Errorf("--log-format: got %q, want json or console", f.LogFormat)
 	}
 	return zerolog.New(out).Level(level).With().Timestamp().Logger(), nil
+}
+
+// colours says whether a console log has them: on a terminal that can, unless NO_COLOR is set (https://no-color.org).
+func colours(terminal bool, env func(string) string) bool {
+	return terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"
 }
 
 // start checks every flag, loads the pack and opens the house.
