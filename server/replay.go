@@ -12,6 +12,7 @@ import (
 
 	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/engine/chat"
+	"github.com/flashlane/flashlane/engine/grammar"
 	"github.com/flashlane/flashlane/engine/sample"
 	"github.com/flashlane/flashlane/engine/verify"
 )
@@ -49,6 +50,7 @@ type Replay struct {
 	Plain        bool            `json:"plain,omitempty"`
 	Tools        json.RawMessage `json:"tools,omitempty"` // as sent: argument types follow from them
 	Constraint   *constraint     `json:"constraint,omitempty"`
+	Budget       *grammar.Budget `json:"thinking_budget,omitempty"`
 	ScoreOnly    bool            `json:"score_only,omitempty"` // nothing was generated
 }
 
@@ -61,7 +63,7 @@ type replayBias struct {
 func newReplay(j *job, q *intake.Request) (p Replay) {
 	s := q.Sampling
 	p.Model, p.PromptTokens, p.PromptSHA, p.Tools = j.model.ID, len(q.Prompt), idsDigest(q.Prompt), j.tools
-	p.Constraint = j.limit
+	p.Constraint, p.Budget = j.limit, q.Budget
 	if len(q.Prompt) <= maxReplayPrompt {
 		p.PromptIDs = q.Prompt
 	}
@@ -105,7 +107,7 @@ func (p *Replay) RequestIn(g *Grammars) (*intake.Request, error) {
 		return nil, fmt.Errorf("%w: %w", ErrReplay, err)
 	}
 	q := &intake.Request{
-		ID: newID("replay-"), Prompt: p.PromptIDs, MaxTokens: p.MaxTokens, Stop: p.Stop, StopIDs: p.StopIDs, OneCall: p.OneCall, Depth: p.Depth, Rule: rule,
+		ID: newID("replay-"), Prompt: p.PromptIDs, MaxTokens: p.MaxTokens, Stop: p.Stop, StopIDs: p.StopIDs, OneCall: p.OneCall, Budget: p.Budget, Depth: p.Depth, Rule: rule,
 		Label: "replay", Score: p.ScoreOnly, ScoreOnly: p.ScoreOnly, Parse: chat.ParserOptions{InThink: p.InThink, Plain: p.Plain},
 		Sampling: sample.Params{Temperature: p.Temperature, TopP: p.TopP, TopK: p.TopK, MinP: p.MinP, Presence: p.Presence,
 			Frequency: p.Frequency, Repetition: p.Repetition, Seed: p.Seed, Choice: p.Choice},

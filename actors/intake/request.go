@@ -21,6 +21,7 @@ type Request struct {
 	Rule      verify.Rule
 	Parse     chat.ParserOptions // how the text is split; Stop is taken from the field above
 	Grammar   *grammar.Bound     // what the answer must stay inside of; nil: nothing. A Bound may serve many requests
+	Budget    *grammar.Budget    // of its reasoning; nil: none
 	Logprobs  bool               // events carry a Token per generated token
 	Score     bool               // a Scored event carries a Token per prompt token
 	ScoreOnly bool               // nothing is generated: the request ends with the prompt's Scored event (needs Score)

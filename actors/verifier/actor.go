@@ -3,6 +3,7 @@ package verifier
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -43,12 +44,12 @@ type Logits struct {
 	masks [][]uint64
 }
 
-// allow are n masks to be filled.
+// allow are n masks to be filled; who gets them may set some to nil.
 func (l *Logits) allow(n int) [][]uint64 {
 	for len(l.masks) < n {
 		l.masks = append(l.masks, make([]uint64, l.Words))
 	}
-	return l.masks[:n]
+	return slices.Clone(l.masks[:n])
 }
 
 // Actor schedules passes. What waits in it is lost with it; its worker and everything in Deps outlive it.
