@@ -446,3 +446,57 @@ func TestSlowBody(t *testing.T) {
 		t.Errorf("an answer longer than the body timeout: %+v", got)
 	}
 }
+
+// TestCancelByTheClientsName reaches a request that waits in the queue, before its client has any header of an answer, and none of
+// another key.
+func TestCancelByTheClientsName(t *testing.T) {
+	e := newFake()
+	queued := make(chan string, 3)
+	e.script = func(r *intake.Request, _ *intake.Output) { queued <- r.ID }
+	keys, err := ParseKeys(strings.NewReader("a:aaaaaaaaaaaa\nb:bbbbbbbbbbbb\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, _ := live(t, testServer(t, e, Options{Keys: keys}))
+	send := func(method, path, key, name, body string) int {
+		r, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		r.Header.Set("Authorization", "Bearer "+strings.Repeat(key, 12))
+		if name != "" {
+			r.Header.Set("X-Client-Request-Id", name)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	answers := make(chan int, 2)
+	for range 2 { // a name may repeat
+		go func() { answers <- send("POST", "/v1/chat/completions", "a", "my request", chatHiStream) }()
+	}
+	<-queued
+	<-queued
+	if got := send("DELETE", "/v1/requests/my%20request", "b", "", ""); got != 404 {
+		t.Errorf("another key's: got %d, want 404", got)
+	}
+	if got := send("DELETE", "/v1/requests/my%20request", "a", "", ""); got != 200 {
+		t.Errorf("cancel: got %d, want 200", got)
+	}
+	for range 2 {
+		if got := <-answers; got != 499 {
+			t.Errorf("the queued stream: got %d, want 499", got)
+		}
+	}
+	if got := send("DELETE", "/v1/requests/my%20request", "a", "", ""); got != 404 {
+		t.Errorf("over: got %d, want 404", got)
+	}
+	if got := send("POST", "/v1/chat/completions", "a", strings.Repeat("x", 513), chatHiStream); got != 400 {
+		t.Errorf("a name too long: got %d, want 400", got)
+	}
+}

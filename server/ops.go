@@ -116,11 +116,12 @@ func (s *Server) actors(c echo.Context) error {
 	return s.writeJSON(c, http.StatusOK, map[string]any{"actors": nonNil(s.engine.Actors())})
 }
 
-// cancelRequest ends a running or queued request.
+// cancelRequest ends a running or queued request, by our id or by the name that a client with the same key gave it.
 func (s *Server) cancelRequest(c echo.Context) error {
 	id := c.Param("id")
 	found := false
-	for _, member := range s.groups.members(id) {
+	key, _ := c.Get(keyNameKey).(string)
+	for _, member := range s.groups.members(alias{key, id}) {
 		found = s.engine.Cancel(member, "cancelled over http by "+s.caller(c)) || found
 	}
 	if !found {
