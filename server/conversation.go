@@ -89,7 +89,8 @@ func (m *Model) budget(tokens int) (*grammar.Budget, error) {
 	}
 	closing, ok := m.Tokenizer.ID("</think>")
 	if !ok || !m.Tokenizer.Added(closing) || !slices.Contains(end, closing) || len(end) >= tokens {
-		return nil, body.Errorf("thinking.budget_tokens", body.CodeUnsupported, "is not supported: this model has no token that ends its reasoning; use type 'adaptive'")
+		return nil, body.Errorf("thinking.budget_tokens", body.CodeUnsupported,
+			"is not supported: this model has no token that ends its reasoning; use type 'adaptive'")
 	}
 	return &grammar.Budget{Tokens: tokens, End: end, Close: closing}, nil
 }

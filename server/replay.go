@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/engine/chat"
@@ -107,7 +108,8 @@ func (p *Replay) RequestIn(g *Grammars) (*intake.Request, error) {
 		return nil, fmt.Errorf("%w: %w", ErrReplay, err)
 	}
 	q := &intake.Request{
-		ID: newID("replay-"), Prompt: p.PromptIDs, MaxTokens: p.MaxTokens, Stop: p.Stop, StopIDs: p.StopIDs, OneCall: p.OneCall, Budget: p.Budget, Depth: p.Depth, Rule: rule,
+		ID: newID("replay-"), Prompt: p.PromptIDs, MaxTokens: p.MaxTokens, Stop: p.Stop, StopIDs: p.StopIDs,
+		OneCall: p.OneCall, Budget: p.Budget, Depth: p.Depth, Rule: rule,
 		Label: "replay", Score: p.ScoreOnly, ScoreOnly: p.ScoreOnly, Parse: chat.ParserOptions{InThink: p.InThink, Plain: p.Plain},
 		Sampling: sample.Params{Temperature: p.Temperature, TopP: p.TopP, TopK: p.TopK, MinP: p.MinP, Presence: p.Presence,
 			Frequency: p.Frequency, Repetition: p.Repetition, Seed: p.Seed, Choice: p.Choice},
@@ -119,6 +121,9 @@ func (p *Replay) RequestIn(g *Grammars) (*intake.Request, error) {
 		if q.Parse.Tools, err = chat.ToolSchemas(p.Tools); err != nil {
 			return nil, fmt.Errorf("%w: tools: %w", ErrReplay, err)
 		}
+	}
+	if b := p.Budget; b != nil && (b.Tokens < 1 || len(b.End) == 0 || slices.Min(b.End) < 0) {
+		return nil, fmt.Errorf("%w: thinking_budget: got %+v, want tokens from 1 and ids that end reasoning", ErrReplay, *b)
 	}
 	if p.Constraint != nil {
 		if g == nil {

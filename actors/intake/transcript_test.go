@@ -40,9 +40,10 @@ func TestOneCallEndsWithAWholeCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tools := []chat.ToolSchema{{Name: "f", Params: map[string]chat.Types{"x": chat.String}}}
 	for _, width := range []int{1, 3, 8, len(ids)} {
 		for _, one := range []bool{true, false} {
-			r := &Request{OneCall: one, Parse: chat.ParserOptions{InThink: true, Tools: []chat.ToolSchema{{Name: "f", Params: map[string]chat.Types{"x": chat.String}}}}}
+			r := &Request{OneCall: one, Parse: chat.ParserOptions{InThink: true, Tools: tools}}
 			s := newTranscript(r, 4096, func(int32) bool { return false }, tok)
 			done := false
 			for at := 0; at < len(ids) && !done; at += width {
@@ -57,7 +58,8 @@ func TestOneCallEndsWithAWholeCall(t *testing.T) {
 				want, calls = whole, 1
 			}
 			if done != one || s.calls != calls || !slices.Equal(s.ledger, want) || one && s.finish != FinishToolCalls {
-				t.Errorf("one %v, %d a round: got done %v, %d calls, %d tokens, finish %q; want %v, %d, %d", one, width, done, s.calls, len(s.ledger), s.finish, one, calls, len(want))
+				t.Errorf("one %v, %d a round: got done %v, %d calls, %d tokens, finish %q; want %v, %d, %d",
+					one, width, done, s.calls, len(s.ledger), s.finish, one, calls, len(want))
 			}
 		}
 	}

@@ -268,7 +268,8 @@ func TestOneRoundHasNoRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(result.Comparison); n != 2*(len(abba.Metrics)-1) || result.Comparison[0].Metric != "prefill" || result.Untimed != 12 || result.Windows[0].Decode != 0 {
+	n := len(result.Comparison)
+	if n != 2*(len(abba.Metrics)-1) || result.Comparison[0].Metric != "prefill" || result.Untimed != 12 || result.Windows[0].Decode != 0 {
 		t.Errorf("got %d comparisons, the first of %s, %d windows without a rate", n, result.Comparison[0].Metric, result.Untimed)
 	}
 	if text := result.Markdown("title", report.Setup{}); !strings.Contains(text, "12 of 12 windows have no decode rate") {

@@ -25,7 +25,8 @@ func (r *Result) Markdown(title string, setup report.Setup) string {
 		fmt.Fprintf(b, "\n**%d of %d windows stayed disturbed**: others took more than %.0f %% of the machine in every try.\n", r.Disturbed, len(r.Windows), 100*r.Quiet)
 	}
 	if r.Untimed > 0 {
-		fmt.Fprintf(b, "\n**%d of %d windows have no decode rate**: all tokens of an answer came in one round. Decode is not compared; ask for more tokens or a lower depth.\n", r.Untimed, len(r.Windows))
+		fmt.Fprintf(b, "\n**%d of %d windows have no decode rate**: all tokens of an answer came in one round. Decode is not compared; "+
+			"ask for more tokens or a lower depth.\n", r.Untimed, len(r.Windows))
 	}
 	b.WriteString("\n## Digests\n\n")
 	if r.Digests == "equal" {

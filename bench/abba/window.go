@@ -21,7 +21,7 @@ type Window struct {
 	Arm     string `json:"arm"`
 	arm     int
 	Prefill float64 `json:"prefill_tok_s"` // prompt tokens over the server's prefill time
-	Decode  float64 `json:"decode_tok_s"`  // tokens after the first over the time from first to last text, as the client saw it; 0: none, all came in one round
+	Decode  float64 `json:"decode_tok_s"`  // tokens after the first over the client's time from first to last text; 0: none, all came in one round
 	Served  float64 `json:"decode_tok_s_served"`
 	TTFT    float64 `json:"ttft_ms"`
 	Wall    float64 `json:"wall_ms"`

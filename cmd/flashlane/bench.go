@@ -91,8 +91,8 @@ func (f benchFlags) check(k *kong.Context) error {
 			return err
 		}
 	}
-	for _, s := range []struct{ key, value string }{{"depth", fmt.Sprint(f.Depth)}, {"acceptance", f.Acceptance}, {"temperature", fmt.Sprint(f.Temperature)},
-		{"top-p", fmt.Sprint(f.TopP)}, {"top-k", fmt.Sprint(f.TopK)}} {
+	for _, s := range []struct{ key, value string }{{"depth", fmt.Sprint(f.Depth)}, {"acceptance", f.Acceptance},
+		{"temperature", fmt.Sprint(f.Temperature)}, {"top-p", fmt.Sprint(f.TopP)}, {"top-k", fmt.Sprint(f.TopK)}} {
 		if _, err := requestSetting(s.key, s.value); err != nil {
 			return fmt.Errorf("--%s: %w", s.key, err)
 		}

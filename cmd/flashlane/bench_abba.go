@@ -55,7 +55,8 @@ func (f turnFlags) check(k *kong.Context) error {
 
 // plan is the run without the requests' settings, which the server has a say in.
 func (f turnFlags) plan(arms []abba.Arm) abba.Spec {
-	return abba.Spec{Arms: arms, Seeds: f.Seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm, Quiet: f.Quiet, Retries: f.Retries, Patience: f.Patience,
+	return abba.Spec{Arms: arms, Seeds: f.Seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm,
+		Quiet: f.Quiet, Retries: f.Retries, Patience: f.Patience,
 		Log: func(line string) { fmt.Fprintln(os.Stderr, line) }, Before: settle}
 }
 
@@ -95,7 +96,8 @@ func (c benchABBA) Run(ctx context.Context, k *kong.Context) error {
 	c.prepare()
 	setup := c.setup()
 	if c.PLEModes {
-		if err := unused(k, "it does not go with --ple-modes, which measures the ways of making planes and no lanes", "cold", "lanes", "a", "b", "ple-mode"); err != nil {
+		const why = "it does not go with --ple-modes, which measures the ways of making planes and no lanes"
+		if err := unused(k, why, "cold", "lanes", "a", "b", "ple-mode"); err != nil {
 			return err
 		}
 		return c.modes(ctx, setup)

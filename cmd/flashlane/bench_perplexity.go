@@ -97,6 +97,9 @@ func (c benchPerplexity) read() (texts [][]byte, err error) {
 	if c.Window < 2 || c.Chunk < 1 {
 		return nil, fmt.Errorf("--window %d, --prefill-chunk %d: want at least 2 and 1", c.Window, c.Chunk)
 	}
+	if c.Note != "" && c.Out == "" {
+		return nil, errors.New("--note: it goes into the files of --out, which is not given")
+	}
 	if err := c.outFlags.check(); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,10 @@ func TestConsoleColours(t *testing.T) {
 		key      string
 		value    string
 		want     bool
-	}{{true, "", "", true}, {false, "", "", false}, {true, "NO_COLOR", "1", false}, {true, "NO_COLOR", "", true}, {true, "TERM", "dumb", false}, {true, "TERM", "xterm", true}} {
+	}{
+		{true, "", "", true}, {false, "", "", false}, {true, "NO_COLOR", "1", false}, {true, "NO_COLOR", "", true},
+		{true, "TERM", "dumb", false}, {true, "TERM", "xterm", true},
+	} {
 		env := func(key string) string {
 			if key == c.key {
 				return c.value

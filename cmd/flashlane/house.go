@@ -116,7 +116,8 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 		prefixes = max(h.memory.limit-h.memory.beside-b.Device.Used(), 0) / 8
 	}
 	if f.CacheDir != "" && prefixes == 0 {
-		return nil, errors.Join(errors.New("--cache-dir: nothing is left for the prefix cache that it needs: raise --memory-limit, or give --prefix-cache a size"), h.closeBundle())
+		err := errors.New("--cache-dir: nothing is left for the prefix cache that it needs: raise --memory-limit, or give --prefix-cache a size")
+		return nil, errors.Join(err, h.closeBundle())
 	}
 	queue := f.MaxQueue
 	if queue == 0 {

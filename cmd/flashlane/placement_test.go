@@ -84,8 +84,8 @@ func TestPlacementWithoutATable(t *testing.T) {
 	if err := packtest.Write(dir, g, 82, packtest.Options{Layout: pack.MLX, Bits: 8}); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := runProgram(t, "logits", "--model", dir, "--ids", "1,2", "--ngram-placement", "file"); code == 0 || !strings.Contains(stderr, "--ngram-placement: got file") ||
-		!strings.Contains(stderr, "no n-gram table") {
+	_, stderr, code := runProgram(t, "logits", "--model", dir, "--ids", "1,2", "--ngram-placement", "file")
+	if code == 0 || !strings.Contains(stderr, "--ngram-placement: got file") || !strings.Contains(stderr, "no n-gram table") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if _, stderr, code := runProgram(t, "logits", "--model", dir, "--ids", "1,2"); code != 0 {

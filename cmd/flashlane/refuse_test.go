@@ -22,6 +22,7 @@ func TestRefusedBeforeWork(t *testing.T) {
 		{"bench perplexity --text refuse_test.go --out " + nowhere, "--out: nothing can be written"},
 		{"logits --ids 1 --out " + nowhere, "--out: nothing can be written"},
 		{"bench perplexity --text refuse_test.go --text nowhere", "--text: open nowhere"},
+		{"bench perplexity --text refuse_test.go --note x", "--note: it goes into the files of --out"},
 		{"bench abba --url " + url + " --seeds 1,2,1", "seed 1 twice"},
 		{"bench pair --url " + url + " depth=0 depth=1 --seeds 1,1", "seed 1 twice"},
 		{"bench abba --url " + url + " --output 1", "output of 1"},

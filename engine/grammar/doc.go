@@ -43,8 +43,8 @@
 // [ToolCalls] is the form that the chat templates write: string arguments are raw text, the rest JSON; [ParameterTypes] tells which is which, by the rule that engine/chat reads
 // them with. No argument holds "</parameter>" (in JSON its slash can be escaped), and text of a parameter that admits other types as well does not begin like a value of those where
 // the schema might then refuse it. Tags that the tokenizer has as added tokens are those tokens; else they are spelled, and then the text of an argument that itself spells
-// the end of a call can be misread. No other added token is ever allowed. [Grammar.Thinking] puts a grammar behind the end of the model's reasoning; a
-// [Budget] forces that end after so many tokens, beside a grammar or alone.
+// the end of a call can be misread. No other added token is ever allowed. [Grammar.Thinking] puts a grammar behind the end of the model's reasoning.
+// A [Budget] forces that end after so many tokens, beside a grammar or alone.
 //
 // # Cost
 //

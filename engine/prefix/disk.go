@@ -29,7 +29,7 @@ type DiskOptions struct {
 	Shape   *state.Shape                 // of the model's sequences
 	Limit   int64                        // bytes of snapshots on disk, of all packs together
 	Rebuilt func(path string, why error) // told when the file turned out unreadable and was begun anew; nil: nobody. It may call no method of Disk
-	Now     func() time.Time             // the clock that uses are stamped with, which may jump: the order of eviction is all that hangs on it; nil: time.Now
+	Now     func() time.Time             // the clock of uses, which may jump: the order of eviction is all that hangs on it; nil: time.Now
 }
 
 // Disk keeps snapshots in an SQLite file, so that they outlive the process. What is stored where is in memory: Lookup does
@@ -209,7 +209,8 @@ func (d *Disk) read(ctx context.Context, st metal.Stream, dev metal.Device, s *s
 	defer d.loading.RUnlock()
 	r := &reader{ctx: ctx, db: d.db, parts: s.parts}
 	defer r.close()
-	snap, err = state.Rebuild(st, d.o.Shape, dev, s.outline, state.RebuildOptions{Parent: o.Parent, Account: o.Account, Read: r.read, Chunk: chunkFloats})
+	snap, err = state.Rebuild(st, d.o.Shape, dev, s.outline,
+		state.RebuildOptions{Parent: o.Parent, Account: o.Account, Read: r.read, Chunk: chunkFloats})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stats.Read += r.bytes
