@@ -13,6 +13,7 @@ import (
 
 	"github.com/flashlane/flashlane/actors"
 	"github.com/flashlane/flashlane/actors/housetest"
+	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/engine/bundle"
 	"github.com/flashlane/flashlane/engine/pack"
 	"github.com/flashlane/flashlane/metal"
@@ -272,5 +273,31 @@ func TestFailedReadsCostNoByte(t *testing.T) {
 		if l := h.Lanes()[0]; on && l.FailOver == 0 {
 			t.Errorf("lane: got %+v, want fail-overs", l)
 		}
+	}
+}
+
+// TestTableLost: a table that cannot be read at all ends requests with an error of its own that names it, the status says so
+// while it lasts, and then requests are served again.
+func TestTableLost(t *testing.T) {
+	s := newStage(t)
+	prompt := prompts(256)[1]
+	fail := func() error { return errors.New("injected I/O error") }
+	c := housetest.Config(s.bundle)
+	h := housetest.Start(t, c)
+	s.fail.Store(&fail)
+	a := housetest.Run(t.Context(), h, housetest.Request(prompt, 4), nil)
+	var read *ple.ReadError
+	if !errors.Is(a.Err, intake.ErrTable) || !errors.As(a.Err, &read) || read.Table != s.bundle.Model.PLE[0].Cache.Table().Name() {
+		t.Errorf("got %v, want ErrTable that names the table", a.Err)
+	}
+	if h.Status().Rows.Trouble == nil {
+		t.Error("the status says nothing")
+	}
+	s.fail.Store(nil)
+	if a := housetest.Run(t.Context(), h, housetest.Request(prompt, 4), nil); a.Err != nil {
+		t.Errorf("the table is back: got %v", a.Err)
+	}
+	for h.Status().Rows.Trouble != nil { // or the test hangs
+		runtime.Gosched()
 	}
 }

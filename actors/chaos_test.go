@@ -120,7 +120,7 @@ func chaos(t *testing.T, length time.Duration, seed uint64) {
 				case errors.Is(a.Err, intake.ErrBusy):
 					tally.refused.Add(1)
 					time.Sleep(time.Millisecond) // as a client would, if longer
-				case errors.Is(a.Err, intake.ErrCrashed):
+				case errors.Is(a.Err, intake.ErrCrashed), errors.Is(a.Err, intake.ErrTable):
 					tally.failed.Add(1) // killed three times over with nothing gained in between
 				default:
 					t.Errorf("seed %d: request %d: %v", seed, i, a.Err)

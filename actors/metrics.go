@@ -61,6 +61,7 @@ func (s *System) Collectors() []prometheus.Collector {
 		"rows_read_bytes_total":     {"Bytes of n-gram rows read from the tables.", nil},
 		"rows_cold_reads_total":     {"Reads of n-gram rows that had to wait for a disk, where the system can tell.", nil},
 		"rows_read_errors_total":    {"Gathers of n-gram rows that failed.", nil},
+		"rows_trouble":              {"1 while an n-gram table cannot be read, else 0; /health says why.", nil},
 		"rows_read_seconds_total":   {"Time gathers spent reading n-gram rows.", nil},
 		"rows_placement":            {"1 for the place that n-gram rows are read from.", []string{"placement"}},
 		"prefix_hits_total":         {"Sequences opened from a snapshot.", nil},
@@ -74,6 +75,7 @@ func (s *System) Collectors() []prometheus.Collector {
 		"disk_read_bytes_total":     {"Bytes read from it.", nil},
 		"disk_evictions_total":      {"Snapshots evicted from it.", nil},
 		"disk_corrupt_total":        {"Snapshots found spoiled in it, and dropped.", nil},
+		"disk_rebuilt_total":        {"Times its file was found spoiled and begun anew.", nil},
 		"disk_bytes":                {"Bytes of snapshots in it.", nil},
 		"disk_limit_bytes":          {"Most bytes of snapshots in it.", nil},
 		"memory_limit_bytes":        {"Most memory the process may hold.", nil},
@@ -159,6 +161,11 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count("rows_read_errors_total", float64(rows.Errors))
 	count("rows_read_seconds_total", time.Duration(rows.WaitNanos).Seconds())
 	if st.Rows.Tables > 0 {
+		trouble := 0.0
+		if st.Rows.Trouble != nil {
+			trouble = 1
+		}
+		gauge("rows_trouble", trouble)
 		gauge("rows_placement", 1, st.Rows.Placement.String())
 	}
 	count("prefix_hits_total", float64(st.Prefix.Hits))
@@ -173,6 +180,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		count("disk_read_bytes_total", float64(d.Read))
 		count("disk_evictions_total", float64(d.Evictions))
 		count("disk_corrupt_total", float64(d.Corrupt))
+		count("disk_rebuilt_total", float64(d.Rebuilt))
 		gauge("disk_bytes", float64(d.Bytes))
 		gauge("disk_limit_bytes", float64(d.Limit))
 	}

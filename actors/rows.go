@@ -10,6 +10,7 @@ type Rows struct {
 	Rows      int64     // of the tables
 	Bytes     int64     // of the tables
 	Cache     ple.Stats // of the row caches, on the lane and on the stock path
+	Trouble   error     // a *ple.ReadError while some table cannot be read
 }
 
 // rows sums the row caches.
@@ -24,6 +25,9 @@ func (s *System) rows() (r Rows) {
 		r.Rows += t.Rows()
 		r.Bytes += t.Bytes()
 		r.Cache = r.Cache.Plus(l.Cache.Stats())
+		if err := l.Cache.Trouble(); err != nil {
+			r.Trouble = err
+		}
 	}
 	return r
 }

@@ -200,7 +200,12 @@ func (s *System) openStore(m *model.Model) error {
 	if c.CacheDir == "" {
 		return nil
 	}
-	file, err := prefix.OpenDisk(c.CacheDir, prefix.DiskOptions{Pack: c.Pack, Device: m.Device.Info(), Shape: m.Shape, Limit: c.CacheLimit, Now: c.Clock})
+	rebuilt := func(path string, why error) {
+		c.Log.Warn().Str("file", path).AnErr("reason", why).
+			Msg("disk tier of the prefix cache was spoiled and is begun anew: stored beginnings are computed again")
+	}
+	file, err := prefix.OpenDisk(c.CacheDir, prefix.DiskOptions{Pack: c.Pack, Device: m.Device.Info(), Shape: m.Shape, Limit: c.CacheLimit,
+		Rebuilt: rebuilt, Now: c.Clock})
 	if err != nil {
 		return err
 	}

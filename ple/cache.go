@@ -21,6 +21,8 @@ type Cache struct {
 	mu  sync.Mutex
 	lru *lru
 
+	trouble atomic.Pointer[trouble] // the last read that failed; nil: none, or it can be read again
+
 	stats struct {
 		hits, misses, direct, bytes, cold, evictions, wait, errors atomic.Int64
 	}

@@ -1,10 +1,12 @@
 package ple
 
 import (
-	"fmt"
+	"errors"
 	"runtime"
 	"runtime/debug"
 )
+
+var errMapping = errors.New("the mapped file cannot be read any more (its disk failed, or it was cut short)")
 
 // guard runs fn, which reads from a mapped file, and turns a fault into an error. A page that cannot be read (the disk
 // failed, or the file was cut short) would end the process otherwise.
@@ -20,9 +22,9 @@ func guard(fn func() error) (err error) {
 
 // faulted is the error of a fault. Any other panic goes on.
 func faulted(v any) error {
-	e, ok := v.(runtime.Error)
+	_, ok := v.(runtime.Error)
 	if _, fault := v.(interface{ Addr() uintptr }); !ok || !fault {
 		panic(v)
 	}
-	return fmt.Errorf("the mapped file cannot be read any more (its disk failed, or it was cut short): %w", e)
+	return errMapping // what the runtime says of it speaks of nil pointers
 }

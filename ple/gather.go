@@ -267,6 +267,7 @@ func (c *Cache) readRow(ctx context.Context, w *wanted, dst []byte) error {
 func (c *Cache) fail(err error) error {
 	if errors.Is(err, ErrRead) {
 		c.stats.errors.Add(1)
+		c.note(err)
 	}
 	return err
 }

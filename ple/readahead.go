@@ -108,7 +108,7 @@ func (t *Table) part(record []byte, row int64, plane int) (f Ahead, off int64, t
 func (t *Table) readPart(record []byte, row int64, plane int) error {
 	f, off, to := t.part(record, row, plane)
 	if err := ReadFull(f, to, off); err != nil {
-		return fmt.Errorf("%w: %s: row %d: %s: %w", ErrRead, t.spec.Name, row, planeNames[plane], err)
+		return t.failed(row, fmt.Errorf("%s: %w", planeNames[plane], err))
 	}
 	return nil
 }

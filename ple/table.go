@@ -150,7 +150,7 @@ func (t *Table) RowBytes() int { return t.weight + 2*t.side }
 func (t *Table) PlaneBytes() [3]int { return [3]int{t.weight, t.side, t.side} }
 
 // Read copies the record of a row to dst [RowBytes]. A row out of range or a failed or short read is an error that wraps
-// ErrRead (and the reader's own error); dst is then undefined.
+// ErrRead (and the reader's own error, in a [ReadError]); dst is then undefined.
 func (t *Table) Read(dst []byte, row int64) error {
 	if row < 0 || row >= t.spec.Rows {
 		return t.outside(row)
@@ -166,7 +166,7 @@ func (t *Table) Read(dst []byte, row int64) error {
 			return nil
 		}
 		if err := t.copyMapping(dst, sh, at); err != nil {
-			return fmt.Errorf("%w: %s: row %d: %w", ErrRead, t.spec.Name, row, err)
+			return t.failed(row, err)
 		}
 		return nil
 	}
@@ -176,7 +176,7 @@ func (t *Table) Read(dst []byte, row int64) error {
 			continue
 		}
 		if err := p.read(dst[:bytes[j]], at*int64(bytes[j])); err != nil {
-			return fmt.Errorf("%w: %s: row %d: %s: %w", ErrRead, t.spec.Name, row, planeNames[j], err)
+			return t.failed(row, fmt.Errorf("%s: %w", planeNames[j], err))
 		}
 		dst = dst[bytes[j]:]
 	}
@@ -212,9 +212,9 @@ func (t *Table) intact() error {
 	if !t.faults {
 		return nil
 	}
-	for i, p := range t.ends {
+	for _, p := range t.ends {
 		if err := p.inside(); err != nil {
-			return fmt.Errorf("%w: %s: mapped file %d: %w", ErrRead, t.spec.Name, i, err)
+			return t.failed(-1, fmt.Errorf("mapped file %s: %w (was it cut short?)", fileName(p.File), err))
 		}
 	}
 	return nil

@@ -78,18 +78,21 @@ func (s *Server) answer(c echo.Context, j *job, w wire) error {
 	if err := s.room(len(j.choices)); err != nil {
 		return err
 	}
+	name, err := aliasOf(c)
+	if err != nil {
+		return err
+	}
 	t := &turn{s: s, c: c, job: j, wire: w, begin: time.Now(), ended: make([]bool, len(j.choices)), open: len(j.choices), why: "its http handler ended early"}
 	ctx := c.Request().Context()
 	t.events = feed{parent: ctx, every: s.opts.KeepAlive}
 	defer t.leave()
 	outs := make([]*intake.Output, len(j.choices))
-	key, _ := c.Get(keyNameKey).(string)
+	defer s.groups.add(j, name)()
 	for i, q := range j.choices {
-		q.Key = key
+		q.Key = name.key
 		outs[i] = s.engine.Submit(context.WithoutCancel(ctx), q)
 	}
 	s.bodies.letGo(c) // a stream may go on for long
-	defer s.groups.add(j)()
 	if len(outs) == 1 {
 		t.events.from = lone{outs[0]}
 	} else {

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/engine/chat"
+	"github.com/flashlane/flashlane/ple"
 )
 
 // TestEngineErrors: before a stream has begun every failure is an answer with its own status; after that it is an event.
@@ -32,6 +34,7 @@ func TestEngineErrors(t *testing.T) {
 		{intake.ErrCancelled, 499, "request_cancelled", false},
 		{intake.ErrCrashed, 500, "request_crashed", false},
 		{intake.ErrNumeric, 500, "non_finite", false},
+		{fmt.Errorf("%w: %w", intake.ErrTable, &ple.ReadError{Table: "ngram.weight", Err: errors.New("read /secret/file")}), 500, "ngram_table_unreadable", false},
 		{intake.ErrInternal, 500, "internal_error", false},
 		{fmt.Errorf("open /secret/path: goroutine 1 [running]"), 500, "internal_error", false},
 	} {
@@ -55,6 +58,9 @@ func TestEngineErrors(t *testing.T) {
 					}
 					if strings.Contains(w.Body.String(), "secret") || strings.Contains(w.Body.String(), "goroutine") {
 						t.Errorf("%s tells a path or stack", w.Body)
+					}
+					if c.code == "ngram_table_unreadable" && !strings.Contains(message, "ngram.weight") {
+						t.Errorf("message %q does not name the table", message)
 					}
 					if len(e.cancelled()) != 0 {
 						t.Errorf("a request that ended was cancelled: %v", e.cancelled())
@@ -438,5 +444,59 @@ func TestSlowBody(t *testing.T) {
 	_, body := open(t, t.Context(), url, chatHiStream)
 	if got := streamedOf(t, dataOf(parseSSE(t, body)), false); got.Finish != "stop" {
 		t.Errorf("an answer longer than the body timeout: %+v", got)
+	}
+}
+
+// TestCancelByTheClientsName reaches a request that waits in the queue, before its client has any header of an answer, and none of
+// another key.
+func TestCancelByTheClientsName(t *testing.T) {
+	e := newFake()
+	queued := make(chan string, 3)
+	e.script = func(r *intake.Request, _ *intake.Output) { queued <- r.ID }
+	keys, err := ParseKeys(strings.NewReader("a:aaaaaaaaaaaa\nb:bbbbbbbbbbbb\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, _ := live(t, testServer(t, e, Options{Keys: keys}))
+	send := func(method, path, key, name, body string) int {
+		r, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		r.Header.Set("Authorization", "Bearer "+strings.Repeat(key, 12))
+		if name != "" {
+			r.Header.Set("X-Client-Request-Id", name)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	answers := make(chan int, 2)
+	for range 2 { // a name may repeat
+		go func() { answers <- send("POST", "/v1/chat/completions", "a", "my request", chatHiStream) }()
+	}
+	<-queued
+	<-queued
+	if got := send("DELETE", "/v1/requests/my%20request", "b", "", ""); got != 404 {
+		t.Errorf("another key's: got %d, want 404", got)
+	}
+	if got := send("DELETE", "/v1/requests/my%20request", "a", "", ""); got != 200 {
+		t.Errorf("cancel: got %d, want 200", got)
+	}
+	for range 2 {
+		if got := <-answers; got != 499 {
+			t.Errorf("the queued stream: got %d, want 499", got)
+		}
+	}
+	if got := send("DELETE", "/v1/requests/my%20request", "a", "", ""); got != 404 {
+		t.Errorf("over: got %d, want 404", got)
+	}
+	if got := send("POST", "/v1/chat/completions", "a", strings.Repeat("x", 513), chatHiStream); got != 400 {
+		t.Errorf("a name too long: got %d, want 400", got)
 	}
 }

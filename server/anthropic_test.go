@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,6 +187,10 @@ func TestThinkingBlocksComeOnlyWhenAsked(t *testing.T) {
 			if b.Type == "thinking" && (*b.Thinking != "Let me see." || *b.Signature == "") {
 				t.Errorf("%s: thinking block %+v", fields, b)
 			}
+		}
+		q := e.last(t)
+		if b := q.Budget; strings.Contains(fields, "budget_tokens") != (b != nil) || b != nil && (b.Tokens != 1024 || !slices.Contains(b.End, b.Close)) {
+			t.Errorf("%s: got budget %+v", fields, b)
 		}
 		if joined := strings.Join(types, " "); joined != want.types || e.last(t).Parse.InThink != want.think {
 			t.Errorf("%s: blocks %q, in think %v, want %q, %v", fields, joined, e.last(t).Parse.InThink, want.types, want.think)

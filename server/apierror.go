@@ -10,6 +10,7 @@ import (
 
 	"github.com/flashlane/flashlane/actors/accountant"
 	"github.com/flashlane/flashlane/actors/intake"
+	"github.com/flashlane/flashlane/ple"
 	"github.com/flashlane/flashlane/server/body"
 )
 
@@ -72,6 +73,7 @@ func optional(s string) *string {
 // engineError turns what a request ended with into what its client is told; id names the request.
 func engineError(err error, id string) *apiError {
 	var memory *accountant.Refusal
+	var table *ple.ReadError
 	switch {
 	case errors.Is(err, intake.ErrBusy):
 		e := refuse(http.StatusTooManyRequests, typeBusy, "queue_full", "", "the queue is full; try again in a moment")
@@ -92,6 +94,9 @@ func engineError(err error, id string) *apiError {
 			"there is not enough memory for request %s; shorten the prompt or lower max_tokens", id)
 	case errors.Is(err, intake.ErrCancelled):
 		return refuse(statusCancelled, typeCancel, "request_cancelled", "", "request %s was cancelled", id)
+	case errors.Is(err, intake.ErrTable) && errors.As(err, &table):
+		return refuse(http.StatusInternalServerError, typeServer, "ngram_table_unreadable", "",
+			"request %s needs rows of the n-gram table %s, which cannot be read; the server's operator has to put its file back (see /health)", id, table.Table)
 	case errors.Is(err, intake.ErrCrashed):
 		return refuse(http.StatusInternalServerError, typeServer, "request_crashed", "", "request %s crashed the engine repeatedly and was given up", id)
 	case errors.Is(err, intake.ErrNumeric):

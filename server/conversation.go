@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/flashlane/flashlane/engine/chat"
+	"github.com/flashlane/flashlane/engine/grammar"
 	"github.com/flashlane/flashlane/server/body"
 )
 
@@ -65,10 +67,32 @@ func (j *job) setConversation(c *conversation) error {
 	if err := j.hold(c, inThink); err != nil {
 		return err
 	}
+	if j.budget > 0 && inThink {
+		if j.request.Budget, err = j.model.budget(j.budget); err != nil {
+			return err
+		}
+	}
 	if c.oneCall && c.tools != nil && (j.limit == nil || j.limit.Max != 1) {
-		j.request.StopIDs = append(j.request.StopIDs, j.model.callEnd())
+		j.request.OneCall = true
 	}
 	return j.setPrompts(chat.ParserOptions{InThink: inThink, Tools: schemas}, prompt{ids, c.param})
+}
+
+// thinkEnd is how the templates end reasoning.
+const thinkEnd = "\n</think>\n\n"
+
+// budget forces the end of reasoning after so many tokens.
+func (m *Model) budget(tokens int) (*grammar.Budget, error) {
+	end, err := m.Tokenizer.Encode(thinkEnd)
+	if err != nil {
+		return nil, err
+	}
+	closing, ok := m.Tokenizer.ID("</think>")
+	if !ok || !m.Tokenizer.Added(closing) || !slices.Contains(end, closing) || len(end) >= tokens {
+		return nil, body.Errorf("thinking.budget_tokens", body.CodeUnsupported,
+			"is not supported: this model has no token that ends its reasoning; use type 'adaptive'")
+	}
+	return &grammar.Budget{Tokens: tokens, End: end, Close: closing}, nil
 }
 
 // callEnd is the token that ends a tool call, -1 if the vocabulary has none of its own for it.

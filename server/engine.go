@@ -81,6 +81,7 @@ type Rows struct {
 	Errors    int64   `json:"errors"`
 	Wait      float64 `json:"read_ms"` // time spent reading
 	Limit     int64   `json:"cache_limit"`
+	Trouble   string  `json:"trouble,omitempty"` // why a table cannot be read, and what to do; "": it can
 }
 
 // Memory is in bytes; a zero limit is no limit.

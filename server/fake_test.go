@@ -35,6 +35,7 @@ type fakeEngine struct {
 	lanes    []Lane
 	faults   []string
 	notReady error
+	rows     *Rows
 	feed     chan Event
 	extra    []prometheus.Collector
 	gone     chan string // every cancel, as it happens
@@ -76,7 +77,9 @@ func (f *fakeEngine) Cancel(id, reason string) bool {
 }
 
 func (f *fakeEngine) Status() Status {
-	return Status{Active: 2, Queued: 1, Slots: 4, QueueLimit: 64, Tokens: 123, DeviceKind: "cpu/generic/f32", Depth: 3, Acceptance: "coupled", Pack: "nano", Print: "abc", Uptime: 1.5}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Status{Rows: f.rows, Active: 2, Queued: 1, Slots: 4, QueueLimit: 64, Tokens: 123, DeviceKind: "cpu/generic/f32", Depth: 3, Acceptance: "coupled", Pack: "nano", Print: "abc", Uptime: 1.5}
 }
 
 func (f *fakeEngine) Actors() []ActorInfo {

@@ -44,7 +44,8 @@ func (s *Server) state() (string, error) {
 	return "ok", nil
 }
 
-// health is always 200 while the process answers; readiness is a field of it and the status of /readyz.
+// health is always 200 while the process answers; readiness is a field of it and the status of /readyz. It is degraded, and
+// ready, while an n-gram table cannot be read: requests whose rows can be are served.
 func (s *Server) health(c echo.Context) error {
 	state, err := s.state()
 	status := s.engine.Status()
@@ -60,8 +61,11 @@ func (s *Server) health(c echo.Context) error {
 		AuxLaneDefaults any  `json:"aux_lane_defaults"`
 	}{Status: state, Ready: err == nil, Version: s.opts.Version, Model: s.model.ID, Context: s.model.Context,
 		engineStatus: status, Exact: status.Acceptance == verify.Coupled.String(), AuxLaneDefaults: s.engine.LaneDefaults()}
-	if err != nil {
+	switch {
+	case err != nil:
 		h.Reason = err.Error()
+	case status.Rows != nil && status.Rows.Trouble != "":
+		h.Status, h.Reason = "degraded", status.Rows.Trouble
 	}
 	return s.writeJSON(c, http.StatusOK, h)
 }
@@ -112,11 +116,12 @@ func (s *Server) actors(c echo.Context) error {
 	return s.writeJSON(c, http.StatusOK, map[string]any{"actors": nonNil(s.engine.Actors())})
 }
 
-// cancelRequest ends a running or queued request.
+// cancelRequest ends a running or queued request, by our id or by the name that a client with the same key gave it.
 func (s *Server) cancelRequest(c echo.Context) error {
 	id := c.Param("id")
 	found := false
-	for _, member := range s.groups.members(id) {
+	key, _ := c.Get(keyNameKey).(string)
+	for _, member := range s.groups.members(alias{key, id}) {
 		found = s.engine.Cancel(member, "cancelled over http by "+s.caller(c)) || found
 	}
 	if !found {

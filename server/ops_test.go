@@ -81,6 +81,13 @@ func TestHealth(t *testing.T) {
 		t.Error("no aux_lane_defaults.lanes")
 	}
 	e.mu.Lock()
+	e.rows = &Rows{Trouble: "cut short"}
+	e.mu.Unlock()
+	got = object(t, call(s, "GET", "/health", ""))
+	if got["status"] != "degraded" || got["ready"] != true || got["reason"] != "cut short" {
+		t.Errorf("table cannot be read: %v", got)
+	}
+	e.mu.Lock()
 	e.notReady = errors.New("loading")
 	e.mu.Unlock()
 	got = object(t, call(s, "GET", "/health", ""))

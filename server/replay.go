@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/flashlane/flashlane/actors/intake"
 	"github.com/flashlane/flashlane/engine/chat"
+	"github.com/flashlane/flashlane/engine/grammar"
 	"github.com/flashlane/flashlane/engine/sample"
 	"github.com/flashlane/flashlane/engine/verify"
 )
@@ -41,6 +43,7 @@ type Replay struct {
 	Choice       uint32          `json:"choice,omitempty"`
 	Stop         []string        `json:"stop,omitempty"`
 	StopIDs      []int32         `json:"stop_ids,omitempty"`
+	OneCall      bool            `json:"one_call,omitempty"`
 	MaxTokens    int             `json:"max_tokens"`
 	Depth        int             `json:"depth"`
 	Acceptance   string          `json:"acceptance"`
@@ -48,6 +51,7 @@ type Replay struct {
 	Plain        bool            `json:"plain,omitempty"`
 	Tools        json.RawMessage `json:"tools,omitempty"` // as sent: argument types follow from them
 	Constraint   *constraint     `json:"constraint,omitempty"`
+	Budget       *grammar.Budget `json:"thinking_budget,omitempty"`
 	ScoreOnly    bool            `json:"score_only,omitempty"` // nothing was generated
 }
 
@@ -60,7 +64,7 @@ type replayBias struct {
 func newReplay(j *job, q *intake.Request) (p Replay) {
 	s := q.Sampling
 	p.Model, p.PromptTokens, p.PromptSHA, p.Tools = j.model.ID, len(q.Prompt), idsDigest(q.Prompt), j.tools
-	p.Constraint = j.limit
+	p.Constraint, p.Budget = j.limit, q.Budget
 	if len(q.Prompt) <= maxReplayPrompt {
 		p.PromptIDs = q.Prompt
 	}
@@ -70,7 +74,7 @@ func newReplay(j *job, q *intake.Request) (p Replay) {
 		p.Bias = append(p.Bias, replayBias(b))
 	}
 	p.Seed, p.Choice = s.Seed, s.Choice
-	p.Stop, p.StopIDs, p.MaxTokens = q.Stop, q.StopIDs, q.MaxTokens
+	p.Stop, p.StopIDs, p.OneCall, p.MaxTokens = q.Stop, q.StopIDs, q.OneCall, q.MaxTokens
 	p.Depth, p.Acceptance = q.Depth, q.Rule.String()
 	p.InThink, p.Plain, p.ScoreOnly = q.Parse.InThink, q.Parse.Plain, q.ScoreOnly
 	return p
@@ -104,7 +108,8 @@ func (p *Replay) RequestIn(g *Grammars) (*intake.Request, error) {
 		return nil, fmt.Errorf("%w: %w", ErrReplay, err)
 	}
 	q := &intake.Request{
-		ID: newID("replay-"), Prompt: p.PromptIDs, MaxTokens: p.MaxTokens, Stop: p.Stop, StopIDs: p.StopIDs, Depth: p.Depth, Rule: rule,
+		ID: newID("replay-"), Prompt: p.PromptIDs, MaxTokens: p.MaxTokens, Stop: p.Stop, StopIDs: p.StopIDs,
+		OneCall: p.OneCall, Budget: p.Budget, Depth: p.Depth, Rule: rule,
 		Label: "replay", Score: p.ScoreOnly, ScoreOnly: p.ScoreOnly, Parse: chat.ParserOptions{InThink: p.InThink, Plain: p.Plain},
 		Sampling: sample.Params{Temperature: p.Temperature, TopP: p.TopP, TopK: p.TopK, MinP: p.MinP, Presence: p.Presence,
 			Frequency: p.Frequency, Repetition: p.Repetition, Seed: p.Seed, Choice: p.Choice},
@@ -116,6 +121,9 @@ func (p *Replay) RequestIn(g *Grammars) (*intake.Request, error) {
 		if q.Parse.Tools, err = chat.ToolSchemas(p.Tools); err != nil {
 			return nil, fmt.Errorf("%w: tools: %w", ErrReplay, err)
 		}
+	}
+	if b := p.Budget; b != nil && (b.Tokens < 1 || len(b.End) == 0 || slices.Min(b.End) < 0) {
+		return nil, fmt.Errorf("%w: thinking_budget: got %+v, want tokens from 1 and ids that end reasoning", ErrReplay, *b)
 	}
 	if p.Constraint != nil {
 		if g == nil {

@@ -1,11 +1,14 @@
 package server
 
 import (
+	"errors"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/flashlane/flashlane/engine/chat"
+	"github.com/flashlane/flashlane/engine/grammar"
 )
 
 // TestEffort: levels go to a template that hears them, in its own words; one that does not hear them refuses the field.
@@ -54,6 +57,26 @@ func TestEffort(t *testing.T) {
 		}
 		if text := m.Tokenizer.Decode(e.last(t).Prompt, false); !strings.Contains(text, q.says) {
 			t.Errorf("%s: prompt %q lacks %q", q.path, text, q.says)
+		}
+	}
+}
+
+// TestBudgetIsReplayed: a saved answer holds the budget, and one that makes no sense is refused.
+func TestBudgetIsReplayed(t *testing.T) {
+	e := newFake()
+	w := call(testServer(t, e, Options{}), "POST", "/v1/messages", anthropicBody(`"thinking":{"type":"enabled","budget_tokens":1024}`))
+	saved, err := ReadSaved(w.Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := saved.Replay.Request()
+	if err != nil || !reflect.DeepEqual(q.Budget, e.last(t).Budget) || q.Budget == nil {
+		t.Errorf("got %+v, %v, want %+v", q, err, e.last(t).Budget)
+	}
+	for _, b := range []grammar.Budget{{Tokens: 5}, {Tokens: 0, End: []int32{1}}, {Tokens: 5, End: []int32{-1}}} {
+		saved.Replay.Budget = &b
+		if _, err := saved.Replay.Request(); !errors.Is(err, ErrReplay) {
+			t.Errorf("%+v: got %v, want ErrReplay", b, err)
 		}
 	}
 }

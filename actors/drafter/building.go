@@ -71,7 +71,7 @@ func (b *building) propose(step int, logits []float32) (int32, error) {
 	return tok.ID, nil
 }
 
-// allowed is the grammar's mask after the drafts so far; nil: there is no grammar.
+// allowed is the grammar's mask after the drafts so far; nil: any id may come.
 func (b *building) allowed() []uint64 {
 	g := b.Ticket.Grammar
 	if g == nil {
@@ -79,6 +79,9 @@ func (b *building) allowed() []uint64 {
 	}
 	if b.grammar == nil {
 		b.grammar = g.Matcher()
+	}
+	if b.grammar.Any() {
+		return nil
 	}
 	mask := make([]uint64, b.Ticket.Drafter.Vocab().Words())
 	b.grammar.Mask(mask)

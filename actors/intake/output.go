@@ -18,6 +18,7 @@ var (
 	ErrMemory    = errors.New("intake: not enough memory")           // 507
 	ErrCancelled = errors.New("intake: request was cancelled")       // 499 / stream end
 	ErrCrashed   = errors.New("intake: request crashed repeatedly")  // 500
+	ErrTable     = errors.New("intake: n-gram table cannot be read") // 500; wraps a *ple.ReadError
 	ErrNumeric   = errors.New("intake: model gave a non-finite row") // 500
 	ErrInternal  = errors.New("intake: internal error")              // 500
 )

@@ -16,10 +16,12 @@ type Request struct {
 	MaxTokens int           // most tokens to generate; 0: up to the context limit
 	StopIDs   []int32       // ids that end the answer, beside the pack's own
 	Stop      []string      // stop strings, matched in content only
+	OneCall   bool          // the answer ends with its first whole tool call
 	Depth     int           // drafts per round, 0..7
 	Rule      verify.Rule
 	Parse     chat.ParserOptions // how the text is split; Stop is taken from the field above
 	Grammar   *grammar.Bound     // what the answer must stay inside of; nil: nothing. A Bound may serve many requests
+	Budget    *grammar.Budget    // of its reasoning; nil: none
 	Logprobs  bool               // events carry a Token per generated token
 	Score     bool               // a Scored event carries a Token per prompt token
 	ScoreOnly bool               // nothing is generated: the request ends with the prompt's Scored event (needs Score)

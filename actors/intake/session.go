@@ -13,9 +13,11 @@ import (
 	"github.com/flashlane/flashlane/actors/lanes"
 	"github.com/flashlane/flashlane/actors/round"
 	"github.com/flashlane/flashlane/actors/verifier"
+	"github.com/flashlane/flashlane/engine/grammar"
 	"github.com/flashlane/flashlane/engine/sample"
 	"github.com/flashlane/flashlane/engine/state"
 	"github.com/flashlane/flashlane/metal"
+	"github.com/flashlane/flashlane/ple"
 )
 
 // maxLosses is how often a request may lose its round by its own failure with no token, of the prompt or of the answer,
@@ -141,9 +143,9 @@ func (s *session) opened(ctx actor.Context, o opened) {
 		Settings: round.Settings{Depth: s.depth(), Rule: s.request.Rule, Stop: s.script.isStop, Prompt: s.script.prompt},
 		Seq:      o.Seq, Verifier: sampler, Drafter: sampler.Clone(), History: history,
 	}
-	if g := s.request.Grammar; g != nil {
+	if g, b := s.request.Grammar, s.request.Budget; g != nil || b != nil {
 		var err error
-		if s.ticket.Grammar, err = g.Replay(answer); err != nil {
+		if s.ticket.Grammar, err = grammar.Replay(g, b, answer); err != nil {
 			s.end(ctx, fmt.Errorf("%w: %w", ErrInternal, err)) // every committed token was sampled under the mask
 			return
 		}
@@ -331,7 +333,11 @@ func (s *session) lost(ctx actor.Context, m round.Lost) {
 		s.losses++
 	}
 	if s.losses >= maxLosses {
-		s.end(ctx, fmt.Errorf("%w: %d times with no token in between, last in the %s: %w", ErrCrashed, s.losses, m.Actor, m.Err))
+		kind := ErrCrashed
+		if read := (*ple.ReadError)(nil); errors.As(m.Err, &read) {
+			kind = ErrTable
+		}
+		s.end(ctx, fmt.Errorf("%w: %d times with no token in between, last in the %s: %w", kind, s.losses, m.Actor, m.Err))
 		return
 	}
 	s.rebuild(ctx, m.Actor, m.Err)

@@ -18,6 +18,7 @@ type transcript struct {
 	context int // most positions
 	max     int // most tokens to generate; 0: no limit but the context
 	isStop  func(id int32) bool
+	one     bool // the first whole tool call ends the answer
 
 	tok    *tokenizer.Tokenizer // nil: no text is made
 	text   *tokenizer.Stream
@@ -36,7 +37,7 @@ type transcript struct {
 }
 
 func newTranscript(r *Request, context int, stop func(int32) bool, tok *tokenizer.Tokenizer) *transcript {
-	t := &transcript{prompt: len(r.Prompt), context: context, max: r.MaxTokens, isStop: stop, tok: tok,
+	t := &transcript{prompt: len(r.Prompt), context: context, max: r.MaxTokens, isStop: stop, one: r.OneCall, tok: tok,
 		reasoning: sha256.New(), content: sha256.New(), ids: sha256.New()}
 	t.ledger = append(make([]int32, 0, len(r.Prompt)+64), r.Prompt...)
 	if tok != nil {
@@ -59,7 +60,7 @@ func (t *transcript) limit() int {
 func (t *transcript) generated() int { return len(t.ledger) - t.prompt }
 
 // add takes the tokens of a round, of which the first `accepted` were drafts out of `drafted`. It returns what may be
-// shown: fewer tokens than given when a stop string cut them. When done is true, finish says why.
+// shown: fewer tokens than given when a stop string or a tool call that is to be the only one cut them. When done is true, finish says why.
 func (t *transcript) add(tokens []sample.Token, drafted, accepted int) (deltas []chat.Delta, shown []sample.Token, done bool) {
 	for i, tok := range tokens {
 		t.ledger = append(t.ledger, tok.ID)
@@ -75,6 +76,10 @@ func (t *transcript) add(tokens []sample.Token, drafted, accepted int) (deltas [
 				t.finish, t.stopString, done = FinishStop, s, true
 				break
 			}
+		}
+		if t.one && t.calls > 0 {
+			t.finish, done = FinishStop, true
+			break
 		}
 		if t.limit() == 0 {
 			t.finish, done = FinishLength, true

@@ -36,7 +36,7 @@ type Ticket struct {
 	Verifier *sample.Sampler  // the verifier's own, with its scratch
 	Drafter  *sample.Sampler  // the drafter's own
 	History  *sample.History  // penalty counts of what is committed; drafts are pushed and popped
-	Grammar  *grammar.Session // place in the grammar after what is committed; nil: none
+	Grammar  *grammar.Session // place in the grammar, or the budget, after what is committed; nil: neither
 }
 
 // Dead reports whether work for the ticket has become pointless.

@@ -1,6 +1,8 @@
 package verifier
 
 import (
+	"slices"
+
 	"github.com/flashlane/flashlane/actors/worker"
 	"github.com/flashlane/flashlane/engine/model"
 )
@@ -20,12 +22,12 @@ type Logits struct {
 	masks [][]uint64
 }
 
-// allow are n masks to be filled.
+// allow are n masks to be filled; who gets them may set some to nil.
 func (l *Logits) allow(n int) [][]uint64 {
 	for len(l.masks) < n {
 		l.masks = append(l.masks, make([]uint64, l.Words))
 	}
-	return l.masks[:n]
+	return slices.Clone(l.masks[:n])
 }
 
 // post is a team and what it is at.

@@ -247,11 +247,35 @@ func TestSpecIsChecked(t *testing.T) {
 		"no seeds":      func(s *abba.Spec) { s.Seeds = nil },
 		"no prompt":     func(s *abba.Spec) { s.Prompt = 0 },
 		"answer of one": func(s *abba.Spec) { s.Output = 1 },
+		"a seed twice":  func(s *abba.Spec) { s.Seeds = []uint64{1, 2, 1} },
+		"warm below 0":  func(s *abba.Spec) { s.Warm = -1 },
 	} {
 		s := spec(t)
 		change(&s)
 		if _, err := abba.Measure(ctx, c, s); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// Answers whose tokens all came in one round have no decode rate; the rest of the comparison stands.
+func TestOneRoundHasNoRate(t *testing.T) {
+	r, err := abba.Measure(ctx, connect(t, &fake.Server{OneRound: true}), spec(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Result(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(result.Comparison)
+	if n != 2*(len(abba.Metrics)-1) || result.Comparison[0].Metric != "prefill" || result.Untimed != 12 || result.Windows[0].Decode != 0 {
+		t.Errorf("got %d comparisons, the first of %s, %d windows without a rate", n, result.Comparison[0].Metric, result.Untimed)
+	}
+	if text := result.Markdown("title", report.Setup{}); !strings.Contains(text, "12 of 12 windows have no decode rate") {
+		t.Errorf("the report does not say so:\n%s", text)
+	}
+	if svg, err := result.Chart("title", report.Setup{}); err != nil || strings.Count(svg, "<polyline") != 2 {
+		t.Errorf("chart: %v, %d lines, want the prefill panel's", err, strings.Count(svg, "<polyline"))
 	}
 }

@@ -24,6 +24,10 @@ func (r *Result) Markdown(title string, setup report.Setup) string {
 	if r.Disturbed > 0 {
 		fmt.Fprintf(b, "\n**%d of %d windows stayed disturbed**: others took more than %.0f %% of the machine in every try.\n", r.Disturbed, len(r.Windows), 100*r.Quiet)
 	}
+	if r.Untimed > 0 {
+		fmt.Fprintf(b, "\n**%d of %d windows have no decode rate**: all tokens of an answer came in one round. Decode is not compared; "+
+			"ask for more tokens or a lower depth.\n", r.Untimed, len(r.Windows))
+	}
 	b.WriteString("\n## Digests\n\n")
 	if r.Digests == "equal" {
 		b.WriteString("Equal in all windows of a seed. Empty texts are no evidence.\n\n" + r.digests().String())
@@ -50,10 +54,18 @@ func yes(b bool) string {
 func (r *Result) windows() *report.Table {
 	t := &report.Table{Head: []string{"seed", "arm", "prefill tok/s", "decode tok/s", "TTFT ms", "wall ms", "CPU s", "others", "tries", "peak MiB", "tokens (finish)", "rounds"}}
 	for _, w := range r.Windows {
-		t.Row(fmt.Sprint(w.Seed), w.Arm, fmt.Sprintf("%.0f", w.Prefill), fmt.Sprintf("%.1f", w.Decode), fmt.Sprintf("%.1f", w.TTFT), fmt.Sprintf("%.0f", w.Wall),
+		t.Row(fmt.Sprint(w.Seed), w.Arm, fmt.Sprintf("%.0f", w.Prefill), decode(&w), fmt.Sprintf("%.1f", w.TTFT), fmt.Sprintf("%.0f", w.Wall),
 			fmt.Sprintf("%.2f", w.CPU), others(w.Others), fmt.Sprint(w.Tries), fmt.Sprintf("%.0f", float64(w.Peak)/(1<<20)), fmt.Sprintf("%d (%s)", w.Tokens, w.Finish), fmt.Sprint(w.Rounds))
 	}
 	return t
+}
+
+// decode is the rate, or a dash where there is none.
+func decode(w *Window) string {
+	if w.Decode == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", w.Decode)
 }
 
 // rows tells what reading n-gram rows took, and what of that passes waited for.
@@ -112,6 +124,9 @@ func (r *Result) Chart(title string, setup report.Setup) (string, error) {
 		strings.TrimSpace(fmt.Sprintf("%s, %d cores, load before %s. %s", setup.CPU, setup.Cores, setup.Load, setup.Note)),
 	}}
 	for _, m := range Metrics[:2] {
+		if m.Name == "decode" && r.Untimed > 0 {
+			continue
+		}
 		p := chart.Panel{Title: m.Name, X: "window", Y: m.Unit, Ticks: r.Order}
 		for from := 0; from+len(r.Order) <= len(r.Windows); from += len(r.Order) {
 			l := chart.Line{Name: fmt.Sprintf("seed %d", r.Windows[from].Seed), Points: true}

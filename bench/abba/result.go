@@ -14,7 +14,7 @@ type Metric struct {
 	Of   func(*Window) float64
 }
 
-// Metrics are those of a comparison; the first one has the verdict.
+// Metrics are those of a comparison; the first one has the verdict. One that some window could not time is compared in none.
 var Metrics = []Metric{
 	{"decode", "tok/s", stats.More, func(w *Window) float64 { return w.Decode }},
 	{"prefill", "tok/s", stats.More, func(w *Window) float64 { return w.Prefill }},
@@ -34,6 +34,7 @@ type Result struct {
 	Disturbed  int          `json:"disturbed"` // windows in which they took more, in spite of all tries
 	Cold       bool         `json:"cold"`      // rows had to come from disk
 	Windows    []Window     `json:"windows"`
+	Untimed    int          `json:"untimed"` // windows without a decode rate, since all tokens came in one round: decode is not compared
 	Comparison []Comparison `json:"comparison"`
 	Digests    string       `json:"digests"` // "equal", or what is wrong with them
 }
@@ -70,6 +71,7 @@ func (r *Run) Result(wrong error) (*Result, error) {
 			out.Disturbed++
 		}
 	}
+	out.Untimed = r.untimed(Metrics[0])
 	if wrong != nil {
 		out.Digests = wrong.Error()
 	}
@@ -80,6 +82,9 @@ func (r *Run) Result(wrong error) (*Result, error) {
 		out.Order = append(out.Order, r.Arms[n].Name)
 	}
 	for _, m := range Metrics {
+		if r.untimed(m) > 0 {
+			continue
+		}
 		var all []stats.Bracket
 		var seeds []uint64
 		for from := 0; from+len(r.Order) <= len(r.Windows); from += len(r.Order) {
@@ -108,4 +113,14 @@ func (r *Run) Result(wrong error) (*Result, error) {
 		}
 	}
 	return out, nil
+}
+
+// untimed is how many windows a metric has no figure of.
+func (r *Run) untimed(m Metric) (n int) {
+	for i := range r.Windows {
+		if !(m.Of(&r.Windows[i]) > 0) {
+			n++
+		}
+	}
+	return n
 }

@@ -67,7 +67,7 @@ func Measure(ctx context.Context, c *client.Client, s Spec) (*Run, error) {
 		s.Log = func(string) {}
 	}
 	r := &Run{Arms: s.Arms, Order: s.Order, Prompt: s.Prompt, Output: s.Output, Quiet: s.Quiet, Cold: s.Cold}
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	asks := map[uint64][]ask{}
@@ -116,7 +116,7 @@ func (s *Spec) window(ctx context.Context, c *client.Client, r *Run, asks []ask,
 				w.Seed, w.arm, word = seed, n, arm.Name
 				r.Windows = append(r.Windows, *w)
 			}
-			s.Log(fmt.Sprintf("seed %d %-9s prefill %.0f tok/s, decode %.0f tok/s, %d tokens (%s)", seed, word, w.Prefill, w.Decode, w.Tokens, w.Finish))
+			s.Log(fmt.Sprintf("seed %d %-9s prefill %.0f tok/s, decode %s tok/s, %d tokens (%s)", seed, word, w.Prefill, decode(w), w.Tokens, w.Finish))
 		}
 		return nil
 	})
@@ -150,7 +150,15 @@ func (s *Spec) quietly(ctx context.Context, c *client.Client, arm *Arm, asks []a
 	}
 }
 
-func (s *Spec) check() error {
+// Check refuses a run that could not be measured or judged.
+func (s *Spec) Check() error {
+	seen := map[uint64]bool{}
+	for _, seed := range s.Seeds {
+		if seen[seed] {
+			return fmt.Errorf("abba: seed %d twice: a series of the same requests again is no evidence of its own; name different seeds", seed)
+		}
+		seen[seed] = true
+	}
 	switch {
 	case len(s.Arms) < 2:
 		return fmt.Errorf("abba: got %d arms, want a control and at least one more", len(s.Arms))
@@ -158,6 +166,10 @@ func (s *Spec) check() error {
 		return fmt.Errorf("abba: no seeds")
 	case s.Prompt < 1 || s.Output < 2:
 		return fmt.Errorf("abba: prompt of %d and output of %d tokens, want at least 1 and 2", s.Prompt, s.Output)
+	case s.Requests < 0 || s.Warm < 0 || s.Retries < 0 || s.Patience < 0:
+		return fmt.Errorf("abba: %d requests, %d warm-ups, %d retries, patience of %v: want none below 0", s.Requests, s.Warm, s.Retries, s.Patience)
+	case !(s.Quiet >= 0 && s.Quiet <= 1):
+		return fmt.Errorf("abba: quiet: got a share of %g, want 0 to 1", s.Quiet)
 	}
 	return nil
 }

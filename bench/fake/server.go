@@ -28,6 +28,7 @@ type Server struct {
 	Extra      int             // tokens that prompts have beyond what count_tokens says
 	Busy       int             // so many first requests get 429
 	Break      int             // streams break off after so many tokens; 0: they do not
+	OneRound   bool            // answers say that they came in one round
 	Empty      bool            // answers are empty texts
 	NoDigest   bool            // digests are those of empty texts
 	Lying      string          // a lane that changes the tokens
@@ -202,6 +203,10 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	send(delta(nil, "length"))
+	rounds := ask.Max
+	if s.OneRound {
+		rounds = 1
+	}
 	digest := func(x string) any {
 		if s.Empty || s.NoDigest {
 			return map[string]bool{"empty": true}
@@ -212,7 +217,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	send(map[string]any{"choices": []any{}, "usage": map[string]any{
 		"prompt_tokens": Template + s.Extra + len(strings.Fields(ask.Messages[0].Content)), "completion_tokens": ask.Max,
 		"prompt_tokens_details": map[string]int{"cached_tokens": s.Cached}},
-		"flashlane": map[string]any{"rounds": ask.Max, "depth": 3, "lanes": lanes, "tokens_sha256": digest(text), "reasoning_sha256": digest(text),
+		"flashlane": map[string]any{"rounds": rounds, "depth": 3, "lanes": lanes, "tokens_sha256": digest(text), "reasoning_sha256": digest(text),
 			"text_sha256": map[string]bool{"empty": true}, "timings": map[string]float64{"prefill_ms": 2, "prefill_tok_s": 1000, "decode_ms": 2, "decode_tok_s": 500}}})
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }

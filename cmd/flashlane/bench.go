@@ -7,8 +7,11 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/flashlane/flashlane/bench/client"
 	"github.com/flashlane/flashlane/bench/report"
@@ -28,6 +31,14 @@ type benchCmd struct {
 type outFlags struct {
 	Out  string `help:"Write BASE.md, BASE.json and, if there is a chart, BASE.svg." placeholder:"BASE"`
 	Note string `help:"A line for the report, for instance what else the machine was doing."`
+}
+
+// check refuses a report that could not be written.
+func (f outFlags) check() error {
+	if f.Out == "" {
+		return nil
+	}
+	return checkOut(f.Out + ".md")
 }
 
 // give prints the report and writes its files.
@@ -57,6 +68,41 @@ type benchFlags struct {
 	NoThink     bool    `name:"no-think" help:"Ask for answers without thinking."`
 	RunOn       bool    `name:"run-on" help:"Forbid the ids that end an answer, so that every answer has its full length. With --url they must be named by --ban."`
 	Ban         []int32 `help:"Token ids that may not be sampled." placeholder:"ID,..."`
+}
+
+// check refuses, before anything is started, what would be ignored or refused later.
+func (f benchFlags) check(k *kong.Context) error {
+	if err := f.outFlags.check(); err != nil {
+		return err
+	}
+	if f.URL == "" {
+		if err := unused(k, "it is the key of a server at --url, and none is named", "api-key"); err != nil {
+			return err
+		}
+	} else {
+		house, err := flagNames(&houseFlags{})
+		if err != nil {
+			return err
+		}
+		house = slices.DeleteFunc(house, func(name string) bool { // requests name these
+			return name == "help" || name == "depth" || name == "acceptance" || name == "seed"
+		})
+		if err := unused(k, "it is of a server that is started for the measurement; it cannot be had from the one at --url", house...); err != nil {
+			return err
+		}
+	}
+	for _, s := range []struct{ key, value string }{{"depth", fmt.Sprint(f.Depth)}, {"acceptance", f.Acceptance},
+		{"temperature", fmt.Sprint(f.Temperature)}, {"top-p", fmt.Sprint(f.TopP)}, {"top-k", fmt.Sprint(f.TopK)}} {
+		if _, err := requestSetting(s.key, s.value); err != nil {
+			return fmt.Errorf("--%s: %w", s.key, err)
+		}
+	}
+	for _, id := range f.Ban {
+		if id < 0 {
+			return fmt.Errorf("--ban: got %d, want token ids from 0", id)
+		}
+	}
+	return nil
 }
 
 // target is a server under measurement.

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
+	"github.com/flashlane/flashlane/actors/lanes"
 	"github.com/flashlane/flashlane/bench/abba"
 	"github.com/flashlane/flashlane/bench/client"
 	"github.com/flashlane/flashlane/bench/report"
@@ -35,11 +38,26 @@ func (f *turnFlags) prepare() {
 	f.FixedDepth = !f.Adaptive
 }
 
-func (f turnFlags) spec(t *target, arms []abba.Arm) abba.Spec {
-	s := abba.Spec{Arms: arms, Seeds: f.Seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm, Quiet: f.Quiet, Retries: f.Retries, Patience: f.Patience,
+// check refuses, before anything is started, what would be ignored.
+func (f turnFlags) check(k *kong.Context) error {
+	if f.URL != "" {
+		if err := unused(k, "it is of a server that is started for the measurement; it cannot be had from the one at --url", "adaptive-depth"); err != nil {
+			return err
+		}
+	}
+	if f.Quiet <= 0 {
+		if err := unused(k, "with --quiet 0 no window is measured again", "retries", "patience"); err != nil {
+			return err
+		}
+	}
+	return f.benchFlags.check(k)
+}
+
+// plan is the run without the requests' settings, which the server has a say in.
+func (f turnFlags) plan(arms []abba.Arm) abba.Spec {
+	return abba.Spec{Arms: arms, Seeds: f.Seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm,
+		Quiet: f.Quiet, Retries: f.Retries, Patience: f.Patience,
 		Log: func(line string) { fmt.Fprintln(os.Stderr, line) }, Before: settle}
-	s.Ask = f.ask(t)
-	return s
 }
 
 // finish reports a run. Wrong digests are reported, too, and then fail the command.
@@ -64,39 +82,56 @@ func (f turnFlags) finish(title string, setup report.Setup, run *abba.Run, err e
 type benchABBA struct {
 	turnFlags
 	coldFlags
-	Lanes    []string `help:"Lanes to measure. Control has all of them off, a the first one on, b all of them." default:"ple_cached_aux,qsa_pooled_rowsel"`
+	Lanes    []string `help:"Lanes to measure. Control has all of them off, a the first one on, b all of them. Default: ple_cached_aux,qsa_pooled_rowsel." placeholder:"LANE,..."`
 	A        []string `name:"a" help:"Lanes that are on in arm a instead." placeholder:"LANE,..."`
 	B        []string `name:"b" help:"Lanes that are on in arm b instead." placeholder:"LANE,..."`
 	PLEModes bool     `name:"ple-modes" help:"Measure the ways of making PLE planes instead: control stock, then sync, async-raw and cached, each window in a fresh server."`
 }
 
 // Run measures control, a, b, b, a, control for every seed.
-func (c benchABBA) Run(ctx context.Context) error {
-	c.prepare()
-	if err := c.check(&c.benchFlags); err != nil {
+func (c benchABBA) Run(ctx context.Context, k *kong.Context) error {
+	if err := errors.Join(c.turnFlags.check(k), c.coldFlags.check(&c.benchFlags)); err != nil {
 		return err
 	}
+	c.prepare()
 	setup := c.setup()
 	if c.PLEModes {
-		if c.Cold {
-			return errors.New("--cold measures lanes: it does not go with --ple-modes")
+		const why = "it does not go with --ple-modes, which measures the ways of making planes and no lanes"
+		if err := unused(k, why, "cold", "lanes", "a", "b", "ple-mode"); err != nil {
+			return err
 		}
 		return c.modes(ctx, setup)
 	}
+	if len(c.Lanes) == 0 {
+		for _, l := range lanes.All() {
+			c.Lanes = append(c.Lanes, l.String())
+		}
+	}
+	for _, name := range c.Lanes {
+		if _, err := lanes.Parse(name); err != nil {
+			return fmt.Errorf("--lanes: %w", err)
+		}
+	}
 	arms, err := abba.LaneArms(c.Lanes, c.A, c.B)
 	if err != nil {
+		return err
+	}
+	spec := c.plan(arms)
+	if err := spec.Check(); err != nil {
 		return err
 	}
 	t, err := c.open(ctx, 4)
 	if err != nil {
 		return err
 	}
+	if err := c.reachable(t); err != nil {
+		return errors.Join(err, t.leave())
+	}
 	before, err := t.client.Lanes(ctx)
 	if err != nil {
 		return errors.Join(err, t.leave())
 	}
-	spec := c.spec(t, arms)
-	spec.Cold, spec.Before = c.Cold, c.before(t)
+	spec.Ask, spec.Cold, spec.Before = c.ask(t), c.Cold, c.before(t)
 	stop := c.keepCold(t)
 	run, err := abba.Measure(ctx, t.client, spec)
 	if failed := stop(); failed != nil {
@@ -139,7 +174,11 @@ func (c benchABBA) modes(ctx context.Context, setup report.Setup) error {
 		}
 		arms = append(arms, arm)
 	}
-	spec, err := c.fresh(ctx, arms)
+	plan := c.plan(arms)
+	if err := plan.Check(); err != nil {
+		return err
+	}
+	spec, err := c.fresh(ctx, plan)
 	if err != nil {
 		return err
 	}
@@ -147,13 +186,14 @@ func (c benchABBA) modes(ctx context.Context, setup report.Setup) error {
 	return c.finish("PLE modes by turns, a fresh server per window", setup, run, err)
 }
 
-// fresh is the spec of a run without a server that all windows share; a throw-away one tells depth and stop ids.
-func (f turnFlags) fresh(ctx context.Context, arms []abba.Arm) (abba.Spec, error) {
+// fresh completes the plan of a run without a server that all windows share; a throw-away one tells depth and stop ids.
+func (f turnFlags) fresh(ctx context.Context, plan abba.Spec) (abba.Spec, error) {
 	t, err := f.open(ctx, 1)
 	if err != nil {
 		return abba.Spec{}, err
 	}
-	return f.spec(t, arms), t.leave()
+	plan.Ask = f.ask(t)
+	return plan, t.leave()
 }
 
 // enter is abba.Arm.Enter for these flags.

@@ -27,10 +27,17 @@ func (f coldFlags) check(b *benchFlags) error {
 		return fmt.Errorf("--read-delay: got %v, want 0 or more", f.Delay)
 	case b.URL != "":
 		return errors.New("--cold and --read-delay need a server of their own; they cannot reach into the one at --url")
-	case f.Delay == 0:
-		return nil
 	case !f.Cold:
 		return errors.New("--read-delay: with warm pages nothing is read from a disk; give --cold, too")
+	case b.Model == nil:
+		return errors.New("--cold: the embedded pack's n-gram rows lie in the program, so none come from disk; give a pack in a folder by --model")
+	case b.Place == "memory":
+		return errors.New("--cold: with --ngram-placement memory no row comes from disk; want mmap or file")
+	case f.Delay == 0:
+		if b.Place == "auto" { // which may copy a small table
+			b.Place = "mmap"
+		}
+		return nil
 	case b.Place != "auto" && b.Place != "file":
 		return fmt.Errorf("--read-delay: got --ngram-placement %s, want file: only reads by position can be delayed", b.Place)
 	}
@@ -41,6 +48,14 @@ func (f coldFlags) check(b *benchFlags) error {
 			return failing{err}
 		}
 		return s
+	}
+	return nil
+}
+
+// reachable refuses a pack of which no row can come from disk.
+func (f coldFlags) reachable(t *target) error {
+	if f.Cold && len(t.tables) == 0 {
+		return errors.New("--cold: the pack has no n-gram table")
 	}
 	return nil
 }

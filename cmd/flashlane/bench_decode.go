@@ -12,6 +12,7 @@ import (
 	"github.com/flashlane/flashlane/bench/report"
 	"github.com/flashlane/flashlane/engine/bundle"
 	"github.com/flashlane/flashlane/engine/chat"
+	"github.com/flashlane/flashlane/server"
 )
 
 type benchDecode struct {
@@ -28,6 +29,9 @@ type benchDecode struct {
 
 // Run measures the engine on a device that times every op.
 func (c benchDecode) Run(ctx context.Context) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	r := &decode.Report{Setup: c.setup(), Parts: c.Parts, Depth: c.Depth, Chunk: c.Chunk}
 	p, id, err := c.openPack()
 	if err != nil {
@@ -37,15 +41,16 @@ func (c benchDecode) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, p.Close())
 	}
-	o, err := c.options(inner)
+	o, err := c.options(p, inner)
 	if err != nil {
 		return errors.Join(err, p.Close(), inner.Close())
 	}
 	dev := ops.Wrap(inner)
 	dev.Parts = c.Parts
+	less := c.less(p)
 	b, err := bundle.Open(p, dev, o)
 	if err != nil {
-		return errors.Join(err, dev.Close())
+		return errors.Join(c.unloaded(err, less), dev.Close())
 	}
 	if b.Head == nil && c.Depth > 0 {
 		r.Depth, r.Note = 0, r.Note+" Depth 0: "+b.HeadReason
@@ -56,6 +61,19 @@ func (c benchDecode) Run(ctx context.Context) error {
 		return err
 	}
 	return c.give(report.Files{Markdown: r.Markdown(), JSON: r})
+}
+
+// check refuses before the pack is opened.
+func (c benchDecode) check() error {
+	switch {
+	case c.Depth < 0 || c.Depth > server.MaxDepth:
+		return fmt.Errorf("--depth: got %d, want 0 to %d", c.Depth, server.MaxDepth)
+	case c.Prompt < 2 || c.Output < 2:
+		return fmt.Errorf("--prompt %d, --output %d: want at least 2 and 2", c.Prompt, c.Output)
+	case c.Chunk < 1 || c.Repeat < 1:
+		return fmt.Errorf("--prefill-chunk %d, --repeat %d: want at least 1 and 1", c.Chunk, c.Repeat)
+	}
+	return c.outFlags.check()
 }
 
 func (c benchDecode) measure(ctx context.Context, b *bundle.Bundle, dev *ops.Device, r *decode.Report) error {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/flashlane/flashlane/bench/load"
 	"github.com/flashlane/flashlane/bench/report"
 )
@@ -25,7 +27,10 @@ type benchLoad struct {
 }
 
 // Run measures every load, one after the other, on one server.
-func (c benchLoad) Run(ctx context.Context) error {
+func (c benchLoad) Run(ctx context.Context, k *kong.Context) error {
+	if err := c.check(k); err != nil {
+		return err
+	}
 	prompt, err := load.ParseLaw(c.Prompt)
 	if err != nil {
 		return fmt.Errorf("--prompt: %w", err)
@@ -56,6 +61,38 @@ func (c benchLoad) Run(ctx context.Context) error {
 		return err
 	}
 	return c.finish(r)
+}
+
+// check refuses, before anything is started, what cannot be run or would be ignored.
+func (c benchLoad) check(k *kong.Context) error {
+	if c.Long == 0 {
+		if err := unused(k, "it is of --long-prompt, which is not given", "streams", "settle"); err != nil {
+			return err
+		}
+	} else if len(c.Clients)+len(c.Rate) == 0 {
+		if err := unused(k, "it is of --clients and --rate, which are not given", "requests"); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.Clients {
+		if n < 1 || c.Requests > 0 && n > c.Requests {
+			return fmt.Errorf("--clients: got %d, want at least 1, and at most as many as --requests says", n)
+		}
+	}
+	for _, r := range c.Rate {
+		if !(r > 0) {
+			return fmt.Errorf("--rate: got %g requests a second, want more than 0", r)
+		}
+	}
+	switch {
+	case c.Requests < 0:
+		return fmt.Errorf("--requests: got %d, want 0 (4 per client, at least 32) or more", c.Requests)
+	case !(c.Shared >= 0 && c.Shared <= 1):
+		return fmt.Errorf("--prefix-shared: got %g, want 0 to 1", c.Shared)
+	case c.Long < 0 || c.Streams < 1 || c.Streams > 64 || c.Settle < 0:
+		return fmt.Errorf("--long-prompt %d, --streams %d, --settle %v: want 0 or more, 1 to 64, and 0 or more", c.Long, c.Streams, c.Settle)
+	}
+	return c.benchFlags.check(k)
 }
 
 func (c benchLoad) finish(r *load.Report) error {

@@ -15,6 +15,8 @@ import (
 	"github.com/flashlane/flashlane/actors/lanes"
 	"github.com/flashlane/flashlane/bench/abba"
 	"github.com/flashlane/flashlane/bench/client"
+	"github.com/flashlane/flashlane/engine/verify"
+	"github.com/flashlane/flashlane/server"
 )
 
 type benchPair struct {
@@ -25,7 +27,10 @@ type benchPair struct {
 }
 
 // Run measures A, B, B, A for every seed.
-func (c benchPair) Run(ctx context.Context) error {
+func (c benchPair) Run(ctx context.Context, k *kong.Context) error {
+	if err := c.check(k); err != nil {
+		return err
+	}
 	c.prepare()
 	setup := c.setup()
 	a, err := c.arm(c.First)
@@ -48,13 +53,17 @@ func (c benchPair) Run(ctx context.Context) error {
 			arms[i].Enter = c.enter // both from a fresh start, or neither
 		}
 	}
+	plan := c.plan(arms)
+	plan.Differ = c.Differ
+	if err := plan.Check(); err != nil {
+		return err
+	}
 	title := "By turns: " + c.First + " against " + c.Second
 	if own {
-		spec, err := c.fresh(ctx, arms)
+		spec, err := c.fresh(ctx, plan)
 		if err != nil {
 			return err
 		}
-		spec.Differ = c.Differ
 		run, err := abba.Measure(ctx, nil, spec)
 		return c.finish(title+", a fresh server per window", setup, run, err)
 	}
@@ -62,9 +71,8 @@ func (c benchPair) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec := c.spec(t, arms)
-	spec.Differ = c.Differ
-	run, err := abba.Measure(ctx, t.client, spec)
+	plan.Ask = c.ask(t)
+	run, err := abba.Measure(ctx, t.client, plan)
 	if left := t.leave(); left != nil {
 		return errors.Join(err, left)
 	}
@@ -135,21 +143,36 @@ func (c benchPair) arm(setting string) (*abba.Arm, error) {
 
 // requestSetting is what a key does to a request; nil if it is no setting of requests.
 func requestSetting(key, value string) (func(*client.Ask), error) {
+	whole := func(least, most int) (int, error) {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("got %q, want %d to %d", value, least, most)
+		}
+		return n, nil
+	}
+	real := func(most float64) (float64, error) {
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(x >= 0 && x <= most) {
+			return 0, fmt.Errorf("got %q, want 0 to %g", value, most)
+		}
+		return x, nil
+	}
 	switch key {
 	case "depth":
-		n, err := strconv.Atoi(value)
+		n, err := whole(0, server.MaxDepth)
 		return func(q *client.Ask) { q.Depth = &n }, err
 	case "temperature":
-		x, err := strconv.ParseFloat(value, 64)
+		x, err := real(2)
 		return func(q *client.Ask) { q.Temperature = x }, err
 	case "top-p":
-		x, err := strconv.ParseFloat(value, 64)
+		x, err := real(1)
 		return func(q *client.Ask) { q.TopP = x }, err
 	case "top-k":
-		n, err := strconv.Atoi(value)
+		n, err := whole(0, 1<<31-1)
 		return func(q *client.Ask) { q.TopK = n }, err
 	case "acceptance":
-		return func(q *client.Ask) { q.Acceptance = value }, nil
+		_, err := verify.ParseRule(value)
+		return func(q *client.Ask) { q.Acceptance = value }, err
 	}
 	return nil, nil
 }

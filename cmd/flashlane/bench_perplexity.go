@@ -40,6 +40,10 @@ type perplexityReport struct {
 // Run measures how well the trunk predicts a text, teacher-forced: the same text, window and device kind give the same
 // figures to the last digit.
 func (c benchPerplexity) Run(ctx context.Context) (err error) {
+	texts, err := c.read()
+	if err != nil {
+		return err
+	}
 	m, p, done, err := c.openModel()
 	if err != nil {
 		return err
@@ -68,11 +72,8 @@ func (c benchPerplexity) Run(ctx context.Context) (err error) {
 		}
 	}
 	var sum model.Loss
-	for _, name := range c.Text {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("--text: %w", err)
-		}
+	for i, name := range c.Text {
+		text := texts[i]
 		ids, err := tok.Encode(string(text))
 		if err != nil {
 			return fmt.Errorf("--text %s: %w", name, err)
@@ -89,6 +90,27 @@ func (c benchPerplexity) Run(ctx context.Context) (err error) {
 	r.Tokens, r.Nats, r.Perplexity = sum.Tokens, sum.Mean(), sum.Perplexity()
 	r.BitsPerByte = sum.Nats / math.Ln2 / float64(r.Text)
 	return c.give(report.Files{Markdown: r.markdown(), JSON: r})
+}
+
+// read checks the flags and reads the texts, before the pack is opened.
+func (c benchPerplexity) read() (texts [][]byte, err error) {
+	if c.Window < 2 || c.Chunk < 1 {
+		return nil, fmt.Errorf("--window %d, --prefill-chunk %d: want at least 2 and 1", c.Window, c.Chunk)
+	}
+	if c.Note != "" && c.Out == "" {
+		return nil, errors.New("--note: it goes into the files of --out, which is not given")
+	}
+	if err := c.outFlags.check(); err != nil {
+		return nil, err
+	}
+	for _, name := range c.Text {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("--text: %w", err)
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
 }
 
 func (r *perplexityReport) markdown() string {

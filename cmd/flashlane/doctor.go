@@ -17,7 +17,9 @@ type doctorCmd struct {
 
 // Run tells what the machine, the devices, the pack and the lanes are like.
 func (c doctorCmd) Run() error {
-	c.LogLevel = "error"
+	if c.LogLevel == "info" {
+		c.LogLevel = "error" // verdicts are in what it prints
+	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "machine\t%s/%s, %d cores, %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	for _, d := range probe.All() {

@@ -38,8 +38,8 @@ func (c generateCmd) Run(ctx context.Context) error {
 		return errors.New("--raw continues plain text: --system and --no-think have no meaning with it")
 	case c.MaxTokens < 0:
 		return fmt.Errorf("--max-tokens: got %d, want 0 (up to the context) or more", c.MaxTokens)
-	case c.Temperature != nil && !(*c.Temperature >= 0):
-		return fmt.Errorf("--temperature: got %v, want 0 or more", *c.Temperature)
+	case c.Temperature != nil && !(*c.Temperature >= 0 && *c.Temperature <= 2):
+		return fmt.Errorf("--temperature: got %v, want 0 to 2", *c.Temperature)
 	}
 	if c.Prompt == "-" {
 		raw, err := io.ReadAll(os.Stdin)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/term"
 
 	"github.com/flashlane/flashlane/actors"
 	"github.com/flashlane/flashlane/actors/lanes"
@@ -29,11 +30,11 @@ type houseFlags struct {
 	Chunk      int      `name:"prefill-chunk" help:"Rows of a prefill chunk." default:"256"`
 	Prefix     string   `name:"prefix-cache" help:"Most memory for snapshots of prompt beginnings; 0 keeps none. Default: an eighth of what the memory limit leaves." placeholder:"SIZE"`
 	CacheDir   string   `name:"cache-dir" help:"Folder where snapshots of prompt beginnings outlive the process. Default: none." placeholder:"DIR"`
-	CacheSize  string   `name:"cache-size" help:"Most disk for them." default:"8GiB" placeholder:"SIZE"`
+	CacheSize  string   `name:"cache-size" help:"Most disk for them. Default: 8GiB." placeholder:"SIZE"`
 	MaxActive  int      `name:"max-active" help:"Requests worked on at once." default:"8"`
 	MaxQueue   int      `name:"max-queue" help:"Requests that may wait; more get 429." default:"256"`
 	LogLevel   string   `name:"log-level" help:"debug, info, warn or error." default:"info"`
-	LogFormat  string   `name:"log-format" help:"json or console." default:"json"`
+	LogFormat  string   `name:"log-format" help:"json or console, which has colours on a terminal unless NO_COLOR is set." default:"json"`
 }
 
 // house is a running engine and what was opened for it.
@@ -55,11 +56,16 @@ func (f houseFlags) logger() (zerolog.Logger, error) {
 	switch f.LogFormat {
 	case "json":
 	case "console":
-		out = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly}
+		out = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly, NoColor: !colours(term.IsTerminal(int(os.Stderr.Fd())), os.Getenv)}
 	default:
 		return zerolog.Nop(), fmt.Errorf("--log-format: got %q, want json or console", f.LogFormat)
 	}
 	return zerolog.New(out).Level(level).With().Timestamp().Logger(), nil
+}
+
+// colours says whether a console log has them: on a terminal that can, unless NO_COLOR is set (https://no-color.org).
+func colours(terminal bool, env func(string) string) bool {
+	return terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"
 }
 
 // start checks every flag, loads the pack and opens the house.
@@ -91,6 +97,10 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 	case f.MaxActive < 1 || f.MaxQueue < 0:
 		return nil, fmt.Errorf("--max-active %d, --max-queue %d: want at least 1 and 0", f.MaxActive, f.MaxQueue)
 	}
+	prefixes, onDisk, err := f.caches()
+	if err != nil {
+		return nil, err
+	}
 	b, id, err := f.open()
 	if err != nil {
 		return nil, err
@@ -99,23 +109,15 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 	if h.model = f.describe(b, id, rule); h.model.Depth != f.Depth {
 		log.Warn().Int("asked", f.Depth).Str("reason", b.HeadReason).Msg("served at depth 0: the pack has no usable MTP head")
 	}
-	if h.memory, err = shareMemory(b); err != nil {
+	if h.memory, err = shareMemory(b, f.less(b.Pack)); err != nil {
 		return nil, errors.Join(err, h.closeBundle())
 	}
-	prefixes := max(h.memory.limit-h.memory.beside-b.Device.Used(), 0) / 8
-	if f.Prefix == "0" {
-		prefixes = 0
-	} else if f.Prefix != "" {
-		if prefixes, err = parseSize(f.Prefix); err != nil {
-			return nil, errors.Join(fmt.Errorf("--prefix-cache: %w", err), h.closeBundle())
-		}
+	if f.Prefix == "" {
+		prefixes = max(h.memory.limit-h.memory.beside-b.Device.Used(), 0) / 8
 	}
-	onDisk, err := parseSize(f.CacheSize)
-	switch {
-	case err != nil:
-		return nil, errors.Join(fmt.Errorf("--cache-size: %w", err), h.closeBundle())
-	case f.CacheDir != "" && prefixes == 0:
-		return nil, errors.Join(errors.New("--cache-dir needs a prefix cache: --prefix-cache 0 turns it off"), h.closeBundle())
+	if f.CacheDir != "" && prefixes == 0 {
+		err := errors.New("--cache-dir: nothing is left for the prefix cache that it needs: raise --memory-limit, or give --prefix-cache a size")
+		return nil, errors.Join(err, h.closeBundle())
 	}
 	queue := f.MaxQueue
 	if queue == 0 {
@@ -131,6 +133,30 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 		return nil, errors.Join(tooSmall(err, h.memory), h.close())
 	}
 	return h, nil
+}
+
+// defaultDisk is --cache-size.
+const defaultDisk = 8 << 30
+
+// caches reads the sizes of the prefix cache, 0 where the flag is not given, and of its disk tier.
+func (f houseFlags) caches() (memory, disk int64, err error) {
+	if f.Prefix != "0" {
+		if memory, err = parseSize(f.Prefix); err != nil {
+			return 0, 0, fmt.Errorf("--prefix-cache: %w, or 0", err)
+		}
+	}
+	if disk, err = parseSize(f.CacheSize); err != nil {
+		return 0, 0, fmt.Errorf("--cache-size: %w", err)
+	}
+	switch {
+	case f.CacheDir == "" && f.CacheSize != "":
+		return 0, 0, errors.New("--cache-size: it is of --cache-dir, which is not given")
+	case f.CacheDir != "" && f.Prefix == "0":
+		return 0, 0, errors.New("--cache-dir needs a prefix cache: --prefix-cache 0 turns it off")
+	case disk == 0:
+		disk = defaultDisk
+	}
+	return memory, disk, nil
 }
 
 // describe is the pack as the wires need it.

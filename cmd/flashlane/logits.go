@@ -27,6 +27,14 @@ func (c logitsCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--ids: %w", err)
 	}
+	if c.Chunk < 1 {
+		return fmt.Errorf("--prefill-chunk: got %d, want at least 1", c.Chunk)
+	}
+	if c.Out != "-" {
+		if err := checkOut(c.Out); err != nil {
+			return err
+		}
+	}
 	m, _, done, err := c.openModel()
 	if err != nil {
 		return err

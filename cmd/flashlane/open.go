@@ -88,19 +88,20 @@ func (f packFlags) open() (*bundle.Bundle, string, error) {
 	if err != nil {
 		return nil, "", errors.Join(err, p.Close())
 	}
-	o, err := f.options(dev)
+	o, err := f.options(p, dev)
 	if err != nil {
 		return nil, "", errors.Join(err, p.Close(), dev.Close())
 	}
+	less := f.less(p)
 	b, err := bundle.Open(p, dev, o)
 	if err != nil {
-		return nil, "", errors.Join(err, dev.Close())
+		return nil, "", errors.Join(f.unloaded(err, less), dev.Close())
 	}
 	return b, id, nil
 }
 
 // options are how the pack is loaded on a device.
-func (f packFlags) options(dev metal.Device) (bundle.Options, error) {
+func (f packFlags) options(p *pack.Pack, dev metal.Device) (bundle.Options, error) {
 	rows, err := f.rowCache(dev)
 	if err != nil {
 		return bundle.Options{}, err
@@ -108,6 +109,9 @@ func (f packFlags) options(dev metal.Device) (bundle.Options, error) {
 	place, err := ple.ParsePlacement(f.Place)
 	if err != nil {
 		return bundle.Options{}, fmt.Errorf("--ngram-placement: %w", err)
+	}
+	if place != ple.Auto && len(p.Config.PLELayers) == 0 {
+		return bundle.Options{}, fmt.Errorf("--ngram-placement: got %s, and the pack %s has no n-gram table: leave the flag out", place, p.Name)
 	}
 	return bundle.Options{Context: f.Context, PLECache: rows, Placement: place, TableFile: f.tableFile}, nil
 }
@@ -138,13 +142,13 @@ func (f packFlags) openModel() (*model.Model, *pack.Pack, func() error, error) {
 	if err != nil {
 		return fail(errors.Join(err, p.Close()))
 	}
-	o, err := f.options(dev)
+	o, err := f.options(p, dev)
 	if err != nil {
 		return fail(errors.Join(err, p.Close(), dev.Close()))
 	}
 	m, err := model.Load(p, dev, model.Options{Context: o.Context, PLECache: o.PLECache, Placement: o.Placement, TableFile: o.TableFile})
 	if err != nil {
-		return fail(errors.Join(err, p.Close(), dev.Close()))
+		return fail(errors.Join(f.unloaded(err, f.less(p)), p.Close(), dev.Close()))
 	}
 	return m, p, func() error {
 		m.Close()

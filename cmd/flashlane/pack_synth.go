@@ -69,6 +69,9 @@ func (c synthCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Sparse && len(plan.Tables()) == 0 {
+		return errors.New("--sparse-table: the geometry has no n-gram table")
+	}
 	if texts["config.json"], err = plan.Config(source); err != nil {
 		return err
 	}

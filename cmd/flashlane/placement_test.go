@@ -6,8 +6,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/flashlane/flashlane/engine/pack"
+	"github.com/flashlane/flashlane/engine/pack/packtest"
 )
 
 const nanoFolder = "../../nano/pack"
@@ -73,6 +77,22 @@ func TestPlacementRefused(t *testing.T) {
 	}
 }
 
+// TestPlacementWithoutATable: a pack without n-gram rows has no place for them.
+func TestPlacementWithoutATable(t *testing.T) {
+	g, dir := packtest.Tiny(), t.TempDir()
+	g.PLELayerIDs = nil
+	if err := packtest.Write(dir, g, 82, packtest.Options{Layout: pack.MLX, Bits: 8}); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := runProgram(t, "logits", "--model", dir, "--ids", "1,2", "--ngram-placement", "file")
+	if code == 0 || !strings.Contains(stderr, "--ngram-placement: got file") || !strings.Contains(stderr, "no n-gram table") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if _, stderr, code := runProgram(t, "logits", "--model", dir, "--ids", "1,2"); code != 0 {
+		t.Errorf("without the flag: exit %d: %s", code, stderr)
+	}
+}
+
 // TestPlacementOfALargeTable serves a pack whose table (sparse, some 18 GB) is larger than the memory limit: in place it
 // counts for nothing, and into memory it is refused by numbers.
 func TestPlacementOfALargeTable(t *testing.T) {
@@ -112,6 +132,28 @@ func TestPlacementOfALargeTable(t *testing.T) {
 	_, stderr, code := runProgram(t, "generate", "hello", "--model", dir, "--memory-limit", "1GiB", "--ngram-placement", "memory")
 	if code == 0 || !strings.Contains(stderr, "1073741824") || !strings.Contains(stderr, "bytes of rows into memory") || !strings.Contains(stderr, "--ngram-placement file or mmap") {
 		t.Errorf("into memory: exit %d, %q, want a refusal with the limit and what else to do", code, stderr)
+	}
+}
+
+// TestMemoryRefusalsNameThePlacement: where the memory limit is too small, at whatever step, the refusal names what keeps the table out
+// of memory, unless it is out already.
+func TestMemoryRefusalsNameThePlacement(t *testing.T) {
+	const way, cache = "--ngram-placement file, which keeps the n-gram table (9 MiB) out of the process", "--ngram-cache off"
+	for _, c := range []struct {
+		limit string
+		args  []string
+		says  []string
+		not   string
+	}{
+		{"40MiB", []string{"--model", nanoFolder}, []string{"--memory-limit: got 40MiB", way, cache}, "--model"},  // while it loads
+		{"80MiB", []string{"--model", nanoFolder}, []string{"--memory-limit: got 80 MiB", way, cache}, "--model"}, // when all is weighed
+		{"80MiB", []string{"--model", nanoFolder, "--ngram-placement", "file", "--ngram-cache", "off"}, []string{"--memory-limit: got 80 MiB"}, "what needs less"},
+		{"80MiB", nil, []string{"--memory-limit: got 80 MiB", cache}, "--ngram-placement"}, // the embedded pack has no file
+	} {
+		_, stderr, code := runProgram(t, append([]string{"generate", "hello", "--memory-limit", c.limit}, c.args...)...)
+		if code == 0 || strings.Contains(stderr, c.not) || slices.ContainsFunc(c.says, func(part string) bool { return !strings.Contains(stderr, part) }) {
+			t.Errorf("%s %v: exit %d, %q, want one that says %q and not %q", c.limit, c.args, code, stderr, c.says, c.not)
+		}
 	}
 }
 

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/flashlane/flashlane/actors/intake"
+	"github.com/flashlane/flashlane/engine/verify"
 	"github.com/flashlane/flashlane/server"
 )
 
@@ -15,8 +19,11 @@ type replayCmd struct {
 	Response string `arg:"" help:"A saved response of this server (JSON, or the lines of an event stream)." placeholder:"RESPONSE.json"`
 }
 
-// Run makes the saved request again and compares the digests.
-func (c replayCmd) Run(ctx context.Context) error {
+// Run makes the saved request again, at the depth that was asked for if --depth is given, and compares the digests.
+func (c replayCmd) Run(ctx context.Context, k *kong.Context) error {
+	if err := unused(k, "the response says it: leave the flag out", "seed", "acceptance"); err != nil {
+		return err
+	}
 	if c.LogLevel == "info" {
 		c.LogLevel = "warn"
 	}
@@ -28,6 +35,10 @@ func (c replayCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Response, err)
 	}
+	deep := slices.Contains(given(k), "depth")
+	if deep && saved.Replay.Acceptance != verify.Coupled.String() {
+		return fmt.Errorf("--depth: the response was made by the rule %s, under which the text depends on it: leave the flag out", saved.Replay.Acceptance)
+	}
 	h, err := c.start(nil)
 	if err != nil {
 		return err
@@ -35,6 +46,9 @@ func (c replayCmd) Run(ctx context.Context) error {
 	request, err := saved.Replay.RequestIn(h.model.Grammars)
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", c.Response, err), h.close())
+	}
+	if deep {
+		request.Depth = h.model.Depth // other drafts, the same bytes
 	}
 	err = compare(ctx, h, saved, request)
 	return errors.Join(err, h.close())

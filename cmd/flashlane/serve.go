@@ -28,6 +28,9 @@ func (c serveCmd) Run(ctx context.Context) error {
 	if c.KeyRate < 0 || c.KeyActive < 0 || c.Stall <= 0 {
 		return fmt.Errorf("--key-rate %d, --key-concurrent %d, --stall %v: want 0 or more, and a stall above 0", c.KeyRate, c.KeyActive, c.Stall)
 	}
+	if c.KeyRate+c.KeyActive > 0 && c.APIKeyFile == "" {
+		return fmt.Errorf("--key-rate %d, --key-concurrent %d: limits per key need --api-key-file", c.KeyRate, c.KeyActive)
+	}
 	if c.APIKeyFile != "" {
 		keys, err := server.LoadKeys(c.APIKeyFile)
 		if err != nil {

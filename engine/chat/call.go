@@ -10,6 +10,7 @@ type call struct {
 	types  Types  // of the current one
 	first  bool   // nothing of its value was read yet: one line end is framing
 	raw    []byte // its text, where the value can only be made at its end
+	last   byte   // the last byte of its text so far
 }
 
 // The tags inside a call are spelled with ordinary tokens.
@@ -179,7 +180,7 @@ func (p *Parser) param(name string) {
 		open = ", "
 	}
 	p.call.params++
-	p.call.first, p.call.raw, p.call.types = true, nil, 0
+	p.call.first, p.call.raw, p.call.last, p.call.types = true, nil, 0, 0
 	if p.call.schema != nil {
 		p.call.types = p.call.schema.Params[name]
 	}
@@ -213,6 +214,9 @@ func (p *Parser) finish() {
 // add takes text of the current value.
 func (p *Parser) add(s string) {
 	s = spellAll(s)
+	if s != "" {
+		p.call.last = s[len(s)-1]
+	}
 	if p.call.types == String {
 		p.args(escape(s))
 		return
@@ -243,6 +247,12 @@ func (p *Parser) value() bool {
 		if b := p.buf[i]; b != '\n' && b != '<' && !isMark(b) {
 			continue
 		}
+		if quoted, known := p.quotedInValue(i); !known {
+			p.add(p.shift(i))
+			return false
+		} else if quoted {
+			continue
+		}
 		var param string
 		c := newCursor(p.buf[i:])
 		p.valueEnd(c, &param)
@@ -268,6 +278,25 @@ func (p *Parser) value() bool {
 	}
 	p.add(p.shift(len(p.buf)))
 	return true
+}
+
+// quotedInValue tells whether what is at i is the bare end of the call between two equal quotation marks, which is text: a
+// document about tool calls. Not known before the character behind it is.
+func (p *Parser) quotedInValue(i int) (yes, known bool) {
+	if p.buf[i] != markCloseCall {
+		return false, true
+	}
+	before := p.call.last
+	if i > 0 {
+		before = p.buf[i-1]
+	}
+	switch {
+	case before != '"' && before != '\'' && before != '`':
+		return false, true
+	case i+1 == len(p.buf):
+		return false, p.final
+	}
+	return p.buf[i+1] == before, true
 }
 
 // valueEnd matches the end of a value. Where tags are tokens, the end of the call ends it whatever is missing before it.

@@ -6,7 +6,7 @@
 //	Compile, JSONObject, ToolCalls -> Grammar          what may be written; immutable, one per schema
 //	NewVocab(tokenizer)            -> Vocab            a trie over the tokens' bytes; immutable, one per model
 //	Vocab.Bind(Grammar, stop ids)  -> Bound            masks for this pair, cached; safe for concurrent use
-//	Bound.Start                    -> Session, Matcher one request's place in the grammar; one goroutine at a time
+//	NewSession, Bound.Start        -> Session, Matcher one request's place in the grammar; one goroutine at a time
 //
 // A [Session] holds the place after the committed tokens. [Session.Allow] gives the masks of a verify pass: row j's is that of the place after the
 // drafts of the rows before it. The drafter takes [Session.Matcher], a clone, and goes on with it draft by draft. Rolling back is forgetting the clone.
@@ -44,6 +44,7 @@
 // them with. No argument holds "</parameter>" (in JSON its slash can be escaped), and text of a parameter that admits other types as well does not begin like a value of those where
 // the schema might then refuse it. Tags that the tokenizer has as added tokens are those tokens; else they are spelled, and then the text of an argument that itself spells
 // the end of a call can be misread. No other added token is ever allowed. [Grammar.Thinking] puts a grammar behind the end of the model's reasoning.
+// A [Budget] forces that end after so many tokens, beside a grammar or alone.
 //
 // # Cost
 //

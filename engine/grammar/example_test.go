@@ -28,7 +28,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	s := bound.NewSession() // once per request
+	s := grammar.NewSession(bound, nil) // once per request
 	show := func(mask []uint64) {
 		for id := range int32(258) {
 			if mask[id/64]>>(id%64)&1 == 1 {

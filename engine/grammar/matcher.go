@@ -9,6 +9,8 @@ type Matcher struct {
 	tops  []top
 	spare []top
 	ended bool // a stop id was accepted
+
+	spending
 }
 
 // Start returns a matcher that knows bytes only: tags are spelled, and there are no masks. Bound.Start is the one for a model.
@@ -25,7 +27,7 @@ func (m *Matcher) Clone() *Matcher {
 
 // Set makes m a copy of o without allocating in the steady state.
 func (m *Matcher) Set(o *Matcher) {
-	m.g, m.b, m.ended = o.g, o.b, o.ended
+	m.g, m.b, m.ended, m.spending = o.g, o.b, o.ended, o.spending
 	m.tops = append(m.tops[:0], o.tops...)
 }
 
@@ -65,8 +67,21 @@ func (m *Matcher) AcceptBytes(text []byte) bool {
 
 // Accept goes on over a token. It reports whether the mask allows id; if not, m stays where it is. After a stop id nothing but stop ids is accepted.
 func (m *Matcher) Accept(id int32) bool {
+	want := m.next()
+	if want >= 0 && id != want || !m.accept(id) {
+		return false
+	}
+	m.spend(id, want >= 0)
+	return true
+}
+
+// accept is Accept by the grammar alone.
+func (m *Matcher) accept(id int32) bool {
 	if m.b == nil {
-		panic("grammar: Accept on a matcher without a vocabulary")
+		if m.budget == nil {
+			panic("grammar: Accept on a matcher without a vocabulary")
+		}
+		return true
 	}
 	for _, s := range m.b.stop {
 		if s == id {
@@ -105,7 +120,7 @@ func (m *Matcher) symbol(sym int) bool {
 
 // Done reports whether the text so far is a whole document. More may still be allowed, as digits after a number.
 func (m *Matcher) Done() bool {
-	if m.ended {
+	if m.ended || m.g == nil {
 		return true
 	}
 	for _, p := range m.tops {
@@ -117,12 +132,17 @@ func (m *Matcher) Done() bool {
 }
 
 // Mask fills dst, Vocab.Words long, with the ids that may come next: bit id%64 of word id/64, as sample.SampleAllowed wants it. Stop ids are among them exactly if Done. Never
-// is no id allowed.
+// is no id allowed. A matcher that takes any id (Any) has no mask.
 func (m *Matcher) Mask(dst []uint64) {
-	if m.b == nil || len(dst) != m.b.v.words {
+	want := m.next()
+	if m.b == nil && want < 0 || m.b != nil && len(dst) != m.b.v.words {
 		panic(fmt.Sprintf("grammar: mask of %d words, or no vocabulary", len(dst)))
 	}
 	clear(dst)
+	if want >= 0 && !m.ended {
+		setBit(dst, want)
+		return
+	}
 	if m.Done() {
 		for _, id := range m.b.stop {
 			setBit(dst, id)

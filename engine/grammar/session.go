@@ -8,15 +8,6 @@ type Session struct {
 	count   int
 }
 
-// NewSession begins a request. Tokens of the prompt do not belong to the text.
-func (b *Bound) NewSession() *Session { return &Session{at: *b.Start()} }
-
-// Replay returns a session after the given committed tokens: what rebuilding a request from its ledger needs. Errors are those of Commit.
-func (b *Bound) Replay(committed []int32) (*Session, error) {
-	s := b.NewSession()
-	return s, s.Commit(committed...)
-}
-
 // Commit goes on over emitted tokens. An id that is not allowed, which means that it was sampled without the mask, is an error that wraps ErrToken; the session then stands before it.
 func (s *Session) Commit(ids ...int32) error {
 	for _, id := range ids {
@@ -28,19 +19,26 @@ func (s *Session) Commit(ids ...int32) error {
 	return nil
 }
 
-// Allow fills rows[j] with the mask after the committed tokens and the first j drafts, for verify.Row.Allow. There is one row more than drafts. After a
-// draft that is not allowed, which no sample will equal, rows only hold the stop ids: nothing looks at them.
+// Allow fills rows[j] with the mask after the committed tokens and the first j drafts, for verify.Row.Allow, or sets it to nil where any id may come.
+// There is one row more than drafts. After a draft that is not allowed, which no sample will equal, rows only hold the stop ids: nothing looks at them.
 func (s *Session) Allow(drafts []int32, rows [][]uint64) {
 	if len(rows) != len(drafts)+1 {
 		panic(fmt.Sprintf("grammar: %d rows for %d drafts", len(rows), len(drafts)))
 	}
 	s.row.Set(&s.at)
-	s.row.Mask(rows[0])
+	mask := func(j int) {
+		if s.row.Any() {
+			rows[j] = nil
+		} else {
+			s.row.Mask(rows[j])
+		}
+	}
+	mask(0)
 	for j, id := range drafts {
 		if !s.row.ended && !s.row.Accept(id) {
 			s.row.ended = true
 		}
-		s.row.Mask(rows[j+1])
+		mask(j + 1)
 	}
 }
 

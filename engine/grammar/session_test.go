@@ -35,7 +35,7 @@ func TestAllowEqualsCommitting(t *testing.T) {
 			continue
 		}
 		ids = append(ids, nanoStop)
-		s := b.NewSession()
+		s := NewSession(b, nil)
 		for at := 0; at < len(ids); {
 			drafts := ids[at:min(at+1+r.IntN(4), len(ids))]
 			got := rows(len(drafts) + 1)
@@ -58,7 +58,7 @@ func TestAllowEqualsCommitting(t *testing.T) {
 				t.Fatal(err)
 			}
 			at += take
-			again, err := b.Replay(ids[:at])
+			again, err := Replay(b, nil, ids[:at])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestAllowEqualsCommitting(t *testing.T) {
 
 func TestSessionRefuses(t *testing.T) {
 	b := bind(t, mustCompile(t, `{"type":"boolean"}`))
-	s := b.NewSession()
+	s := NewSession(b, nil)
 	stops := make([]uint64, nanoVocab().Words())
 	setBit(stops, nanoStop)
 	got := rows(3)
@@ -100,7 +100,7 @@ func TestSessionRefuses(t *testing.T) {
 	if !slices.Equal(got[0], stops) {
 		t.Errorf("after the stop id: %v, want stop ids only", members(got[0]))
 	}
-	if s := b.NewSession(); s.Done() || s.Commit(encode(t, "true")...) != nil || !s.Done() {
+	if s := NewSession(b, nil); s.Done() || s.Commit(encode(t, "true")...) != nil || !s.Done() {
 		t.Error("want done after a document and not before")
 	}
 }

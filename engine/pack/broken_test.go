@@ -1,9 +1,12 @@
 package pack_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +63,7 @@ type entry struct {
 	Offsets []int64 `json:"data_offsets"`
 }
 
-// header changes a safetensors header in place: the data stays.
+// header changes a safetensors header in place: the data stays, and bytes that have lost their tensor get one of no meaning.
 func (e *editor) header(name string, change func(h map[string]*entry)) {
 	e.t.Helper()
 	text := e.files[name]
@@ -79,6 +82,7 @@ func (e *editor) header(name string, change func(h map[string]*entry)) {
 		}
 	}
 	change(h)
+	fill(h, int64(len(text))-8-int64(n))
 	out := map[string]any{"__metadata__": meta}
 	for k, v := range h {
 		out[k] = v
@@ -88,6 +92,17 @@ func (e *editor) header(name string, change func(h map[string]*entry)) {
 		e.t.Fatal(err)
 	}
 	e.files[name] = string(binary.LittleEndian.AppendUint64(nil, uint64(len(head)))) + string(head) + text[8+n:]
+}
+
+// fill gives every byte that no tensor claims to one.
+func fill(h map[string]*entry, size int64) {
+	at, spans := int64(0), slices.SortedFunc(maps.Values(h), func(a, b *entry) int { return cmp.Compare(a.Offsets[0], b.Offsets[0]) })
+	for _, s := range append(spans, &entry{Offsets: []int64{size, size}}) {
+		if hole := s.Offsets[0] - at; hole > 0 {
+			h[fmt.Sprintf("filler.%d", at)] = &entry{"U8", []int64{hole}, []int64{at, at + hole}}
+		}
+		at = max(at, s.Offsets[1])
+	}
 }
 
 func TestBrokenPacks(t *testing.T) {
@@ -166,7 +181,9 @@ func TestBrokenPacks(t *testing.T) {
 			e.files["ngram-table.safetensors"] = strings.Replace(e.files["ngram-table.safetensors"], `"ngram_bits":"0"`, `"ngram_bits":"4"`, 1)
 		}, pack.ErrCorrupt, []string{"ngram_bits", "got 4"}},
 		{"side-car rows", mlx, func(e *editor) {
-			e.files["ngram-table.safetensors"] = strings.Replace(e.files["ngram-table.safetensors"], `"rows":"`, `"rows":"9`, 1)
+			table := strings.Replace(e.files["ngram-table.safetensors"], `"rows":"`, `"rows":"9`, 1)
+			n := binary.LittleEndian.Uint64([]byte(table[:8])) + 1 // the header is longer by the digit
+			e.files["ngram-table.safetensors"] = string(binary.LittleEndian.AppendUint64(nil, n)) + table[8:]
 		}, pack.ErrCorrupt, []string{"ngram-table.safetensors", `"rows"`}},
 		{"side-car text", mlx, func(e *editor) {
 			e.files["ngram-table.safetensors"] = strings.Replace(e.files["ngram-table.safetensors"], `"dim":"8"`, `"dim":"x"`, 1)

@@ -44,8 +44,9 @@ type header struct {
 }
 
 // parseHeader reads the header of a safetensors file: u64 little-endian length, JSON, data. Nothing is trusted: the length
-// is checked against the file before the JSON is touched, names are unique, offsets ascend, lie inside the file and do not
-// overlap, and shape times element size is the span (spec 5.3; holes are allowed).
+// is checked against the file before the JSON is touched, names are unique, and shape times element size is the span. The
+// spans cover the data to the last byte, none twice: the format allows no holes, and bytes that no tensor claims are another
+// file's, or a tensor's that was meant to be read.
 func parseHeader(file []byte) (*header, error) {
 	if len(file) < 8 {
 		return nil, corrupt("got %d bytes, want at least the 8 of a safetensors header length", len(file))
@@ -66,13 +67,27 @@ func parseHeader(file []byte) (*header, error) {
 	slices.SortFunc(h.spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.name, b.name))
 	})
-	for i := 1; i < len(h.spans); i++ {
-		a, b := &h.spans[i-1], &h.spans[i]
-		if b.begin < a.end {
-			return nil, corrupt("tensor %q: bytes %d..%d overlap those of tensor %q, %d..%d", b.name, b.begin, b.end, a.name, a.begin, a.end)
+	return h, h.covers(p.data, p.size)
+}
+
+// covers checks that the spans, which ascend, are the bytes from data to size.
+func (h *header) covers(data, size int64) error {
+	at, before := data, "the header"
+	for i := range h.spans {
+		b := &h.spans[i]
+		switch {
+		case b.begin < at:
+			a := &h.spans[i-1]
+			return corrupt("tensor %q: bytes %d..%d overlap those of tensor %q, %d..%d", b.name, b.begin, b.end, a.name, a.begin, a.end)
+		case b.begin > at:
+			return corrupt("tensor %q: got %d bytes between it and %s that belong to no tensor, want none", b.name, b.begin-at, before)
 		}
+		at, before = b.end, fmt.Sprintf("tensor %q", b.name)
 	}
-	return h, nil
+	if at < size {
+		return corrupt("got %d bytes after %s that belong to no tensor, want none (was something appended?)", size-at, before)
+	}
+	return nil
 }
 
 type headerParser struct {

@@ -16,8 +16,8 @@ func image(header string, data int) []byte {
 }
 
 func TestHeader(t *testing.T) {
-	const good = `{"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[2,3],"data_offsets":[4,16]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"e":{"dtype":"F32","shape":[0,7],"data_offsets":[16,16]},"s":{"dtype":"F8_X","shape":[5],"data_offsets":[20,22]}}   `
-	h, err := parseHeader(image(good, 24))
+	const good = `{"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[2,3],"data_offsets":[4,16]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"e":{"dtype":"F32","shape":[0,7],"data_offsets":[16,16]},"s":{"dtype":"F8_X","shape":[5],"data_offsets":[16,18]}}   `
+	h, err := parseHeader(image(good, 18))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestHeader(t *testing.T) {
 	for _, s := range h.spans {
 		got += fmt.Sprintf(" %s %s %v %d..%d", s.name, s.dtype, s.shape, s.begin-8-int64(len(good)), s.end-8-int64(len(good)))
 	}
-	want := "map[format:pt] a F32 [1] 0..4 b BF16 [2 3] 4..16 e F32 [0 7] 16..16 s F8_X [5] 20..22"
+	want := "map[format:pt] a F32 [1] 0..4 b BF16 [2 3] 4..16 e F32 [0 7] 16..16 s F8_X [5] 16..18"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -69,6 +69,10 @@ func TestHeaderMalformed(t *testing.T) {
 		{"dtype no string", one(`"dtype":4,"shape":[2],"data_offsets":[0,8]`), "want one string"},
 		{"overlap", image(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}`, 12), `tensor "b"`},
 		{"same bytes", image(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 12), `overlap those of tensor "a"`},
+		{"bytes before the first", one(`"dtype":"F32","shape":[1],"data_offsets":[4,8]`), `tensor "w": got 4 bytes between it and the header`},
+		{"bytes between", image(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[6,10]}}`, 10), `tensor "b": got 2 bytes between it and tensor "a"`},
+		{"bytes after the last", one(`"dtype":"F32","shape":[1],"data_offsets":[0,4]`), `got 4 bytes after tensor "w"`},
+		{"bytes of nothing", image(`{}`, 3), "got 3 bytes after the header"},
 		{"metadata value", image(`{"__metadata__":{"n":4}}`, 0), `__metadata__ "n": got 4, want a string`},
 		{"metadata list", image(`{"__metadata__":[]}`, 0), `__metadata__: got [, want {`},
 	} {
@@ -102,13 +106,16 @@ func FuzzHeader(f *testing.F) {
 		var last int64
 		for i := range h.spans {
 			s := &h.spans[i]
-			if s.begin < last || s.end < s.begin || s.end > int64(len(file)) || s.begin < 8+int64(len(h.raw)) {
+			if last != 0 && s.begin != last || s.end < s.begin || s.end > int64(len(file)) || s.begin < 8+int64(len(h.raw)) {
 				t.Fatalf("tensor %q: got bytes %d..%d of a file of %d, after %d", s.name, s.begin, s.end, len(file), last)
 			}
 			if size := s.dtype.Size(); size > 0 && s.elements()*size != s.end-s.begin {
 				t.Fatalf("tensor %q: got %d bytes for %v %s", s.name, s.end-s.begin, s.shape, s.dtype)
 			}
 			last = s.end
+		}
+		if end := max(last, 8+int64(len(h.raw))); end != int64(len(file)) {
+			t.Fatalf("got %d bytes that belong to no tensor", int64(len(file))-end)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // FileInfo is one safetensors file of the pack.
@@ -11,7 +12,6 @@ type FileInfo struct {
 	Name    string
 	Bytes   int64
 	Head    int64 // bytes before the data: length, JSON, padding
-	Loose   int64 // bytes of data that belong to no tensor
 	Tensors int
 }
 
@@ -20,10 +20,6 @@ func (p *Pack) Files() []FileInfo {
 	out := make([]FileInfo, 0, len(p.arch.files))
 	for _, f := range p.arch.files {
 		x := FileInfo{Name: f.name, Bytes: int64(len(f.blob.Data)), Head: 8 + int64(len(f.header.raw)), Tensors: len(f.header.spans)}
-		x.Loose = x.Bytes - x.Head
-		for i := range f.header.spans {
-			x.Loose -= f.header.spans[i].end - f.header.spans[i].begin
-		}
 		out = append(out, x)
 	}
 	slices.SortFunc(out, func(a, b FileInfo) int { return cmp.Compare(a.Name, b.Name) })
@@ -69,4 +65,70 @@ func (p *Pack) StaleRules() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// UnsaidCodes lists the modules of the trunk that have codes though config.json says of none how they are quantised: sorted.
+// Their shapes tell this engine, but not every other one.
+func (p *Pack) UnsaidCodes() []string {
+	q := p.hints.quant
+	if q != nil && q.rule.bits != 0 && q.rule.group != 0 {
+		return nil
+	}
+	var out []string
+	for name, t := range p.arch.tensors {
+		module, weight := strings.CutSuffix(name, ".weight")
+		if !weight || t.dtype != U32 || foreign(name) || isTable(name) || strings.HasPrefix(name, "mtp.") {
+			continue
+		}
+		if q != nil {
+			if r := q.modules[module]; r.bits != 0 && r.group != 0 {
+				continue
+			}
+		}
+		out = append(out, module)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Metadata is what a safetensors file of the pack says of itself, read-only; nil if it says nothing or there is no such file.
+func (p *Pack) Metadata(file string) map[string]string {
+	for _, f := range p.arch.files {
+		if f.name == file {
+			return f.header.metadata
+		}
+	}
+	return nil
+}
+
+// Strays lists the safetensors files beside those of the pack, sorted, but for those of the vision tower: nothing names them,
+// so nothing of them is used. A source that cannot list its files has none.
+func (p *Pack) Strays() ([]string, error) {
+	l, ok := p.src.(Lister)
+	if !ok {
+		return nil, nil
+	}
+	names, err := l.Names()
+	if err != nil {
+		return nil, named(p.Name, err)
+	}
+	var out []string
+	for _, name := range names {
+		known := slices.ContainsFunc(p.arch.files, func(f *file) bool { return f.name == name })
+		if strings.HasSuffix(name, ".safetensors") && !known && !p.foreignFile(name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// foreignFile reports whether all tensors of a file belong to another part of the model than the text's.
+func (p *Pack) foreignFile(name string) bool {
+	blob, err := p.src.Open(name)
+	if err != nil {
+		return false
+	}
+	h, err := parseHeader(blob.Data)
+	return err == nil && len(h.spans) > 0 && !slices.ContainsFunc(h.spans, func(s span) bool { return !foreign(canonical(s.name)) })
 }

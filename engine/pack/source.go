@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -23,6 +25,11 @@ type Source interface {
 	Open(name string) (*Blob, error)
 	// Close gives back every blob opened so far; their bytes must not be used afterwards.
 	Close() error
+}
+
+// Lister is a Source that can tell the names of its files.
+type Lister interface {
+	Names() ([]string, error)
 }
 
 // Blob is one file of a pack. Data is read-only: it may be a mapping or part of the program text, and writing to it crashes.
@@ -99,6 +106,16 @@ func (d *dir) Open(name string) (*Blob, error) {
 	return &Blob{Data: data, Path: path, File: f, Mapped: mapped}, nil
 }
 
+// Names implements Lister.
+func (d *dir) Names() ([]string, error) {
+	entries, err := os.ReadDir(d.path)
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, err
+}
+
 func (d *dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -154,6 +171,9 @@ func (s *fileSource) Open(name string) (*Blob, error) {
 	}
 	return &Blob{Data: unsafe.Slice(unsafe.StringData(text), len(text))}, nil
 }
+
+// Names implements Lister.
+func (s *fileSource) Names() ([]string, error) { return slices.Collect(maps.Keys(s.files)), nil }
 
 func (s *fileSource) Close() error { return nil }
 

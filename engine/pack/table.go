@@ -176,7 +176,7 @@ func sideMetadata(t *tensor, k, bits int, spec ple.TableSpec) error {
 			continue
 		}
 		if want != m.got {
-			return corrupt("%s: __metadata__ %q: got %d, but %s is %d by its shapes", t.file.name, m.key, want, spec.Name, m.got)
+			return corrupt("%s: __metadata__ %q: got %d, want %d by the shapes and types of %s", t.file.name, m.key, want, m.got, spec.Name)
 		}
 	}
 	return nil

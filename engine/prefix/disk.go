@@ -24,11 +24,12 @@ var ErrNotStored = errors.New("prefix: not on disk")
 
 // DiskOptions of a disk tier.
 type DiskOptions struct {
-	Pack   string           // fingerprint of the pack
-	Device metal.Info       // of the device
-	Shape  *state.Shape     // of the model's sequences
-	Limit  int64            // bytes of snapshots on disk, of all packs together
-	Now    func() time.Time // the clock that uses are stamped with, which may jump: the order of eviction is all that hangs on it; nil: time.Now
+	Pack    string                       // fingerprint of the pack
+	Device  metal.Info                   // of the device
+	Shape   *state.Shape                 // of the model's sequences
+	Limit   int64                        // bytes of snapshots on disk, of all packs together
+	Rebuilt func(path string, why error) // told when the file turned out unreadable and was begun anew; nil: nobody. It may call no method of Disk
+	Now     func() time.Time             // the clock of uses, which may jump: the order of eviction is all that hangs on it; nil: time.Now
 }
 
 // Disk keeps snapshots in an SQLite file, so that they outlive the process. What is stored where is in memory: Lookup does
@@ -37,15 +38,18 @@ type DiskOptions struct {
 // Parts of snapshots are content-addressed, by the tokens and all else that their bits depend on, and shared along a prefix
 // as they are in memory. A part goes to the file in small transactions and the snapshot's record after it, so that a
 // process killed anywhere leaves at worst parts that no record names; they are reclaimed at the next start. Every chunk has
-// a checksum: what does not match is a miss, counted and removed.
+// a checksum: what does not match is a miss, counted and removed. A file that is spoiled while it is open (written over, cut,
+// removed) loses all that it had and is begun anew, at once or by the next save.
 type Disk struct {
 	model string // pack and device kind, as they go into ids
 	o     DiskOptions
 	sep   bool
 	path  string
 	db    *sql.DB
+	file  os.FileInfo // what db has open
 
-	saving sync.Mutex // one writer
+	saving  sync.Mutex   // one writer
+	loading sync.RWMutex // db and file change under it
 
 	mu      sync.Mutex
 	keys    radix[*stored]
@@ -54,6 +58,7 @@ type Disk struct {
 	doomed  []*stored // no longer in all, still in the file
 	touched map[id]time.Time
 	used    int64
+	broken  error // why the file has to be begun anew; nil: it need not
 	stats   DiskStats
 	now     func() time.Time
 }
@@ -67,7 +72,7 @@ type DiskStats struct {
 	Evictions int64 `json:"evictions"`
 	Corrupt   int64 `json:"corrupt"`   // snapshots whose bytes were wrong or gone
 	Reclaimed int64 `json:"reclaimed"` // orphaned parts found at the start
-	Rebuilt   int64 `json:"rebuilt"`   // 1 if the file was unreadable and begun anew
+	Rebuilt   int64 `json:"rebuilt"`   // times that the file was unreadable and begun anew
 
 	Entries int   `json:"entries"`
 	Bytes   int64 `json:"bytes"`
@@ -107,13 +112,7 @@ func OpenDisk(dir string, o DiskOptions) (*Disk, error) {
 	}
 	err := d.open()
 	if err != nil && unreadable(err) {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			if e := os.Remove(d.path + suffix); e != nil && !errors.Is(e, os.ErrNotExist) {
-				return nil, fmt.Errorf("prefix: disk cache %s: %w; it cannot be removed either: %w", dir, err, e)
-			}
-		}
-		d.stats.Rebuilt++
-		err = d.open()
+		err = d.restart(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("prefix: disk cache %s: %w", dir, err)
@@ -122,13 +121,17 @@ func OpenDisk(dir string, o DiskOptions) (*Disk, error) {
 }
 
 func (d *Disk) open() error {
-	d.keys, d.all, d.parts, d.used = radix[*stored]{}, map[id]*stored{}, map[id]*storedPart{}, 0
-	d.doomed, d.touched = nil, map[id]time.Time{}
 	db, err := openFile(d.path)
 	if err != nil {
 		return err
 	}
+	d.mu.Lock()
+	d.clear()
+	d.mu.Unlock()
 	d.db = db
+	if d.file, err = os.Stat(d.path); err != nil {
+		return errors.Join(err, db.Close())
+	}
 	if err = d.reclaim(); err == nil {
 		err = d.index()
 	}
@@ -139,6 +142,12 @@ func (d *Disk) open() error {
 		db.Close()
 	}
 	return err
+}
+
+// clear empties the index. d.mu is held.
+func (d *Disk) clear() {
+	d.keys, d.all, d.parts, d.used = radix[*stored]{}, map[id]*stored{}, map[id]*storedPart{}, 0
+	d.doomed, d.touched = nil, map[id]time.Time{}
 }
 
 // Lookup is the length of the longest stored prefix of ids, but not all of them, that serves; 0 if there is none.
@@ -186,26 +195,42 @@ func (d *Disk) Load(ctx context.Context, st metal.Stream, dev metal.Device, ids 
 	d.touched[s.id] = s.used
 	d.mu.Unlock()
 
+	snap, lost, err := d.read(ctx, st, dev, s, o)
+	if lost && d.saving.TryLock() { // a save that runs will come to it
+		defer d.saving.Unlock()
+		err = errors.Join(err, d.heal())
+	}
+	return snap, err
+}
+
+// read makes a snapshot of what the file has of it. lost tells that the file is spoiled.
+func (d *Disk) read(ctx context.Context, st metal.Stream, dev metal.Device, s *stored, o LoadOptions) (snap *state.Snapshot, lost bool, err error) {
+	d.loading.RLock()
+	defer d.loading.RUnlock()
 	r := &reader{ctx: ctx, db: d.db, parts: s.parts}
 	defer r.close()
-	snap, err := state.Rebuild(st, d.o.Shape, dev, s.outline, state.RebuildOptions{Parent: o.Parent, Account: o.Account, Read: r.read, Chunk: chunkFloats})
+	snap, err = state.Rebuild(st, d.o.Shape, dev, s.outline,
+		state.RebuildOptions{Parent: o.Parent, Account: o.Account, Read: r.read, Chunk: chunkFloats})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stats.Read += r.bytes
 	switch {
 	case err == nil:
 		d.stats.Loads++
-		return snap, nil
+		return snap, false, nil
 	case d.all[s.id] != s: // forgotten while it was read
-		return nil, fmt.Errorf("%w: %d tokens", ErrNotStored, len(ids))
-	case errors.Is(err, errChunk) || unreadable(err):
+		return nil, false, fmt.Errorf("%w: %d tokens", ErrNotStored, s.tokens)
+	case d.spoiled(err):
+		d.lose(err)
+		return nil, true, fmt.Errorf("%w: %w", ErrNotStored, err)
+	case errors.Is(err, errChunk):
 		d.condemn(r.parts[r.part])
-		return nil, fmt.Errorf("%w: %w", ErrNotStored, err)
+		return nil, false, fmt.Errorf("%w: %w", ErrNotStored, err)
 	case errors.Is(err, state.ErrSnapshot) && o.Parent == nil: // what it says of itself is wrong
 		d.condemn(s.parts[0])
-		return nil, fmt.Errorf("%w: %w", ErrNotStored, err)
+		return nil, false, fmt.Errorf("%w: %w", ErrNotStored, err)
 	}
-	return nil, fmt.Errorf("prefix: disk cache: %w", err)
+	return nil, false, fmt.Errorf("prefix: disk cache: %w", err)
 }
 
 // condemn forgets all snapshots that have a part that is wrong; the next save removes them from the file. d.mu is held.
@@ -270,6 +295,12 @@ func (d *Disk) Stats() DiskStats {
 func (d *Disk) Close() error {
 	d.saving.Lock()
 	defer d.saving.Unlock()
+	d.mu.Lock()
+	broken := d.broken != nil // begun anew at the next start
+	d.mu.Unlock()
+	if broken {
+		return d.db.Close()
+	}
 	return errors.Join(d.tidy(context.Background()), d.db.Close())
 }
 

@@ -10,11 +10,7 @@ import (
 	"hash/crc32"
 	"math"
 	"net/url"
-	"strings"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlitelib "modernc.org/sqlite/lib"
 )
 
 // chunkFloats is how many values one row of the file holds.
@@ -57,22 +53,6 @@ func openFile(path string) (*sql.DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
-}
-
-// unreadable reports whether a file's content is to blame.
-func unreadable(err error) bool {
-	if errors.Is(err, errVersion) {
-		return true
-	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code() & 0xff {
-	case sqlitelib.SQLITE_CORRUPT, sqlitelib.SQLITE_NOTADB, sqlitelib.SQLITE_FORMAT:
-		return true
-	}
-	return strings.Contains(err.Error(), "no such column") // tables that are not ours
 }
 
 // reclaim removes parts that no snapshot names and snapshots that lack parts.

@@ -22,13 +22,32 @@ const batchChunks = 16
 
 // Save writes the snapshot of ids to disk, evicting what was used least recently to make room, unless it is there. The
 // caller holds s for the call and owns st. It may take long; nothing else waits for it but other saves. After an error,
-// or if ctx ends, the snapshot is not on disk and its parts are reclaimed.
+// or if ctx ends, the snapshot is not on disk and its parts are reclaimed. A file that turns out spoiled is begun anew, and
+// the snapshot goes into the new one.
 func (d *Disk) Save(ctx context.Context, st metal.Stream, ids []int32, s *state.Snapshot) error {
 	if s.Len != len(ids) || s.Kind != d.o.Device.Kind {
 		return fmt.Errorf("prefix: %w: got %d positions of device kind %q, want %d of %q", state.ErrSnapshot, s.Len, s.Kind, len(ids), d.o.Device.Kind)
 	}
 	d.saving.Lock()
 	defer d.saving.Unlock()
+	if err := d.heal(); err != nil {
+		return err
+	}
+	err := d.save(ctx, st, ids, s)
+	if err == nil || !d.spoiled(err) {
+		return err
+	}
+	d.mu.Lock()
+	d.lose(err)
+	d.mu.Unlock()
+	if err := d.heal(); err != nil {
+		return err
+	}
+	return d.save(ctx, st, ids, s)
+}
+
+// save is Save on a file that is thought to be whole. d.saving is held.
+func (d *Disk) save(ctx context.Context, st metal.Stream, ids []int32, s *state.Snapshot) error {
 	outline := s.Outline()
 	rec := &stored{class: state.ClassKey(d.sep, s.Prompt, s.Len), outline: outline, parts: d.names(ids, &outline), tokens: len(ids)}
 	rec.id = d.name(ids, rec.class, s.Drafts())

@@ -62,13 +62,18 @@ type Audit struct {
 // the caller's.
 func New(p *pack.Pack) *Audit {
 	a := &Audit{p: p}
+	data, ok, err := p.File(manifest.Name)
+	if ok && err == nil {
+		a.manifest, err = manifest.Parse(data)
+		a.listed = err == nil
+	}
 	a.headers()
 	a.model()
 	a.head()
 	a.constants()
 	a.text()
 	a.sums = a.step("checksums")
-	a.readManifest()
+	a.compareFiles(ok, err)
 	a.scan = a.step("numbers")
 	for _, t := range p.Tensors() {
 		j := Job{a: a, tensor: t, Bytes: t.Bytes}
@@ -102,17 +107,19 @@ func (a *Audit) fault(s *Step, err error) {
 	s.add(err)
 }
 
-// headers tells what pack.Open has checked, and finds bytes that no tensor claims.
+// headers tells what pack.Open has checked, and finds files that nothing names.
 func (a *Audit) headers() {
 	s := a.step("headers")
 	files, tensors := a.p.Files(), 0
 	for _, f := range files {
 		tensors += f.Tensors
-		if f.Loose > 0 {
-			s.add(fmt.Errorf("%s: got %d bytes that belong to no tensor, want none", f.Name, f.Loose))
-		}
 	}
-	s.Said = fmt.Sprintf("%d safetensors files, %d tensors: lengths, names, shapes against bytes, spans, overlaps", len(files), tensors)
+	strays, err := a.p.Strays()
+	s.add(err)
+	for _, name := range strays {
+		s.add(fmt.Errorf("%s: got a file that neither config.json nor an index names, so nothing of it is used: remove it, or name it", name))
+	}
+	s.Said = fmt.Sprintf("%d safetensors files, %d tensors: lengths, names, shapes against bytes, every byte some tensor's", len(files), tensors)
 }
 
 // model checks that the trunk is whole, shape by shape, with the quantisation of config.json.
@@ -121,6 +128,9 @@ func (a *Audit) model() {
 	s := a.step("model")
 	s.Said = fmt.Sprintf("%d pieces of a trunk of %d layers, vocabulary %d: names, shapes, types, bits and groups against config.json", len(c.Trunk()), c.Layers, c.Vocab)
 	s.add(a.p.Verify())
+	if unsaid := a.p.UnsaidCodes(); len(unsaid) > 0 {
+		s.add(fmt.Errorf("config.json: quantization: got nothing for %d modules with codes, such as %q, want bits and group_size", len(unsaid), unsaid[0]))
+	}
 	for _, name := range a.p.StaleRules() {
 		s.add(fmt.Errorf("config.json: quantization: got an entry for module %q, but the pack has no codes of that name", name))
 	}
@@ -146,6 +156,19 @@ func (a *Audit) head() {
 	}
 }
 
+// sideCar compares what the table's file says of itself beyond what loading it has compared: a group size where there are no
+// groups.
+func (a *Audit) sideCar(s *Step) {
+	for _, t := range a.p.Tensors() {
+		if t.Module != "ngram.weight" || t.DType == pack.U32 {
+			continue
+		}
+		if got := a.p.Metadata(t.File)["ngram_group_size"]; got != "" && got != "0" {
+			s.add(fmt.Errorf("%s: __metadata__ %q: got %s, want 0: %s has no codes", t.File, "ngram_group_size", got, t.Name))
+		}
+	}
+}
+
 // constants compares shipped hash constants with the config's; that the table has the rows they ask for is part of the
 // model's check.
 func (a *Audit) constants() {
@@ -155,6 +178,7 @@ func (a *Audit) constants() {
 	}
 	s := a.step("n-gram hash")
 	s.Said = fmt.Sprintf("constants of %d PLE layers against config.json", len(layers))
+	a.sideCar(s)
 	for k := range layers {
 		_, err := a.p.HashConstants(k)
 		s.add(err)
@@ -167,6 +191,9 @@ func (a *Audit) text() {
 	raw, ok, err := a.p.File("tokenizer.json")
 	if err != nil || !ok {
 		s.Said = "no tokenizer.json: logits works, serve does not"
+		if err == nil && !a.listed { // a manifest without it says that it was made so
+			err = errors.New("tokenizer.json: got no such file, want one: the pack cannot be served")
+		}
 		s.add(err)
 		return
 	}
@@ -185,21 +212,18 @@ func (a *Audit) text() {
 	s.Said = "tokenizer.json, its ids against vocab_size, chat template"
 }
 
-// readManifest compares everything in the manifest but the tensors, which are for the jobs.
-func (a *Audit) readManifest() {
+// compareFiles compares everything in the manifest but the tensors, which are for the jobs. there and err are of the manifest.
+func (a *Audit) compareFiles(there bool, err error) {
 	s := a.sums
-	data, ok, err := a.p.File(manifest.Name)
-	if err != nil || !ok {
-		s.Said = "no " + manifest.Name + ", so nothing to compare with"
-		s.add(err)
-		return
-	}
-	if a.manifest, err = manifest.Parse(data); err != nil {
+	switch {
+	case err != nil:
 		s.Said = manifest.Name
 		s.add(fmt.Errorf("%s: %w", manifest.Name, err))
 		return
+	case !there:
+		s.Said = "no " + manifest.Name + ", so nothing to compare with"
+		return
 	}
-	a.listed = true
 	tensors := map[string]map[string]bool{}
 	files := map[string]pack.FileInfo{}
 	for _, f := range a.p.Files() {

@@ -20,7 +20,7 @@ async function identify() {
 let known = false;
 
 function onHealth(h) {
-  const bad = h.ready ? '' : h.reason || h.status;
+  const bad = h.status !== 'ok';
   setText(byId('state'), bad ? `${h.status}${h.reason ? `: ${h.reason}` : ''}` : 'ready');
   setAttr(byId('state'), 'data-state', bad ? 'bad' : 'ok');
   const device = [h.device_kind, h.exact ? 'exact' : h.acceptance, h.depth_note, h.version && `version ${h.version}`].filter(Boolean).join(' · ');

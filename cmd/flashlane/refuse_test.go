@@ -1,0 +1,58 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRefusedBeforeWork: an option that would be ignored, or be refused by something later, is refused by name before anything is
+// started or measured.
+func TestRefusedBeforeWork(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "no", "x")
+	const url = "http://127.0.0.1:1" // nobody listens: whoever gets as far fails otherwise
+	for _, c := range []struct{ line, says string }{
+		{"bench decode --depth=9", "--depth: got 9, want 0 to 7"},
+		{"bench decode --depth=-1", "--depth: got -1, want 0 to 7"},
+		{"bench decode --repeat=0", "--repeat 0"},
+		{"bench decode --out " + nowhere, "--out: nothing can be written to the folder " + filepath.Dir(nowhere)},
+		{"bench load --out " + nowhere, "--out: nothing can be written"},
+		{"bench abba --out " + nowhere, "--out: nothing can be written"},
+		{"bench pair depth=0 depth=1 --out " + nowhere, "--out: nothing can be written"},
+		{"bench perplexity --text refuse_test.go --out " + nowhere, "--out: nothing can be written"},
+		{"logits --ids 1 --out " + nowhere, "--out: nothing can be written"},
+		{"bench perplexity --text refuse_test.go --text nowhere", "--text: open nowhere"},
+		{"bench perplexity --text refuse_test.go --note x", "--note: it goes into the files of --out"},
+		{"bench abba --url " + url + " --seeds 1,2,1", "seed 1 twice"},
+		{"bench pair --url " + url + " depth=0 depth=1 --seeds 1,1", "seed 1 twice"},
+		{"bench abba --url " + url + " --output 1", "output of 1"},
+		{"bench abba --url " + url + " --warm=-1", "-1 warm-ups"},
+		{"bench abba --url " + url + " --lanes no_such_lane", "no_such_lane"},
+		{"bench abba --ple-modes --lanes qsa_pooled_rowsel", "--lanes: it does not go with --ple-modes"},
+		{"bench abba --ple-modes --ple-mode sync", "--ple-mode: it does not go with --ple-modes"},
+		{"bench abba --quiet 0 --retries 2", "--retries: with --quiet 0"},
+		{"bench abba --cold", "give a pack in a folder by --model"},
+		{"bench abba --cold --model " + nanoFolder + " --ngram-placement memory", "want mmap or file"},
+		{"bench pair --url " + url + " depth=0 depth=9", `setting "depth=9": depth: got "9", want 0 to 7`},
+		{"bench pair --url " + url + " acceptance=coupled acceptance=greedy", "want coupled or residual"},
+		{"bench pair --url " + url + " top-p=1.5 top-p=1", `got "1.5", want 0 to 1`},
+		{"bench load --url " + url + " --temperature 3", `--temperature: got "3", want 0 to 2`},
+		{"bench load --url " + url + " --threads 1", "--threads: it is of a server that is started for the measurement"},
+		{"bench load --url " + url + " --clients 0", "--clients: got 0"},
+		{"bench load --url " + url + " --rate 0", "--rate: got 0"},
+		{"bench load --url " + url + " --prefix-shared 2", "--prefix-shared: got 2"},
+		{"bench load --url " + url + " --streams 3", "--streams: it is of --long-prompt"},
+		{"bench load --url " + url + " --long-prompt 99 --requests 3", "--requests: it is of --clients and --rate"},
+		{"bench load --api-key secret", "--api-key: it is the key of a server at --url"},
+		{"generate --cache-size 5MiB hi", "--cache-size: it is of --cache-dir"},
+		{"generate --cache-dir x --prefix-cache 0 hi", "--prefix-cache 0 turns it off"},
+		{"generate --temperature 3 hi", "--temperature: got 3, want 0 to 2"},
+		{"serve --key-rate 5", "limits per key need --api-key-file"},
+		{"replay --seed 3 nowhere", "--seed: the response says it"},
+	} {
+		stdout, stderr, code := runProgram(t, strings.Fields(c.line)...)
+		if code == 0 || !strings.Contains(stderr, c.says) || stdout != "" || strings.Contains(stderr, "tok/s") {
+			t.Errorf("%s: exit %d, printed %.60q, said %q; want one that says %q", c.line, code, stdout, stderr, c.says)
+		}
+	}
+}
