@@ -46,6 +46,10 @@ func (d *division) divided(sequences int) bool {
 
 // starts notes that a pass starts.
 func (d *division) starts(sequences int, divided bool, now time.Time) {
+	if sequences < 2 {
+		d.stops() // there is nothing to choose
+		return
+	}
 	if b := &d.stint; b.began.IsZero() || b.sequences != sequences || b.divided != divided {
 		*b = stint{sequences: sequences, divided: divided, began: now}
 	}

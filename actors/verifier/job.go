@@ -70,7 +70,11 @@ func (j *job) Blame() string {
 }
 
 func (j *job) run() {
-	j.Worker.Yield()
+	if j.post > 0 {
+		j.Worker.Breathe()
+	} else {
+		j.Worker.Yield()
+	}
 	if j.prompt != nil {
 		handed, err := j.runChunk()
 		j.passed(passed{chunk: j.prompt, handed: handed, err: err})

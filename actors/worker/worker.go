@@ -24,6 +24,7 @@ type Worker struct {
 
 	running atomic.Bool
 	ended   atomic.Uint64
+	breath  breath
 }
 
 // Running reports whether a job runs now.
@@ -61,6 +62,14 @@ func (w *Worker) Yield() {
 	}
 }
 
+// Breathe is Yield for a job that follows others without a pause on every processor: now and then it lets the network in, too.
+func (w *Worker) Breathe() {
+	w.Yield()
+	if !w.lock {
+		w.breath.take()
+	}
+}
+
 // Stop ends the worker after the jobs already queued and waits for it.
 func (w *Worker) Stop() {
 	w.mu.Lock()
@@ -72,6 +81,7 @@ func (w *Worker) Stop() {
 
 func (w *Worker) loop(lock bool) {
 	defer close(w.done)
+	defer w.breath.end()
 	if lock {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()

@@ -1,0 +1,40 @@
+package worker
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestBreathComesBack: a worker that waits for its own byte goes on, and its pipe ends with it.
+func TestBreathComesBack(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var b breath
+	for range 3 {
+		b.last = time.Time{} // it is time again
+		b.take()
+		if b.send == nil {
+			t.Fatal("got no pipe")
+		}
+	}
+	before := b.last
+	b.take()
+	if b.last != before {
+		t.Error("took a breath that was not due")
+	}
+	b.end()
+	b.last = time.Time{}
+	b.take() // its pipe is gone: no wait
+}
+
+func TestBreathThatWasNeverTakenEnds(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	w := Start(false)
+	w.Stop()
+	w = Start(false)
+	done := make(chan struct{})
+	w.Do(Job{Run: func() { w.Breathe(); close(done) }, Broken: func(v any, _ []byte) { t.Error(v); close(done) }})
+	<-done
+	w.Stop()
+}
