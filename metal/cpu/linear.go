@@ -56,8 +56,7 @@ type desk struct {
 	lowKey   uint64
 	normed   []float32 // Mix: normed streams of a row
 	normTurn uint64
-	share    []float32 // Mix: 1/S, repeated
-	list     pairList  // RunMoE: the pairs
+	list     pairList // RunMoE: the pairs
 	listTurn uint64
 	ids      []int32 // RunMoE: routes of a row or two
 	weights  []float32

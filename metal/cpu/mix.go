@@ -183,7 +183,7 @@ func (c *mixCall) gains(lo, rows int) {
 
 // columns makes columns from..to-1 of u for rows lo..lo+rows-1.
 func (c *mixCall) columns(d *desk, ks *kernelSet, normed mat, from, to, lo, rows int) {
-	h, inner, v := c.u.cols, c.up.cols, ks.simd()
+	h, inner := c.u.cols, c.up.cols
 	if key := c.turn<<16 + uint64(lo); d.lowKey != key {
 		d.low = grow(d.low, rows*inner)
 		for r := range rows {
@@ -195,12 +195,6 @@ func (c *mixCall) columns(d *desk, ks *kernelSet, normed mat, from, to, lo, rows
 	}
 	x := rowsOf{base: unsafe.Pointer(unsafe.SliceData(d.low)), stride: uintptr(inner) * 4}
 	x = d.input(ks, c.up, x, rows, c.turn<<16+uint64(lo)+1<<63)
-	for len(d.share) < c.width {
-		d.share = append(d.share, 0)
-	}
-	for i := range d.share {
-		d.share[i] = c.scale
-	}
 	for ; from < to; from += c.width {
 		n := min(c.width, to-from)
 		wide := c.streams * n
@@ -209,12 +203,7 @@ func (c *mixCall) columns(d *desk, ks *kernelSet, normed mat, from, to, lo, rows
 			d.multiply(ks, c.up, 0, (s*h+from)/tileN, n/tileN, &x, rows, unsafe.Pointer(&d.part[s*n]), uintptr(wide)*4)
 		}
 		for r := range rows {
-			y, m, z := c.u.row(lo + r)[from:from+n], d.part[r*wide:][:wide], normed.row(lo + r)[from:]
-			ks.sigmoidMul(y, m[:n], z[:n])
-			for s := 1; s < c.streams; s++ {
-				ks.addGated(y, m[s*n:][:n], z[s*h:][:n])
-			}
-			convTap(v, y, y, d.share[:n], true)
+			mixStreams(ks, c.u.row(lo + r)[from:from+n], d.part[r*wide:][:wide], normed.row(lo + r)[from:], n, h, c.streams)
 		}
 	}
 }

@@ -20,4 +20,4 @@ func groupScores(simd, []float32, []float32, []float32, []run, int, int, int, fl
 }
 func groupValues(simd, []float32, []float32, []float32, []run, int, int, int) bool { return false }
 
-func headConv4(simd, []float32, *[4][]float32, []float32, int) int { return 0 }
+func headConv4(simd, []float32, *[4][]float32, []float32, int) (int, bool) { return 0, false }

@@ -56,8 +56,8 @@ func files() map[string]string {
 		"linear_avx512_amd64.s": assembly(avx512),
 		"linear_avx2_amd64.s":   assembly(avx2),
 		"linear_amd64.go":       declarations(),
-		"sweep_avx512_amd64.s":  sweepAssembly(avx512, "Z", 64),
-		"sweep_avx2_amd64.s":    sweepAssembly(avx2, "Y", 32),
+		"sweep_avx512_amd64.s":  sweepAssembly512(),
+		"sweep_avx2_amd64.s":    sweepAssembly(),
 		"sweep_amd64.go":        sweepDeclarations(),
 	}
 	maps.Copy(all, armFiles())
