@@ -44,10 +44,14 @@ func (s *stream) Delta(o, qkv, beta, decay metal.Mat, shape metal.DeltaShape, sp
 func deltaUnits(w simd, o, qkv, beta, decay mat, shape metal.DeltaShape, spans []metal.DeltaSpan, lo, hi int) {
 	kd, vd := shape.KeyDim, shape.ValueDim
 	qk := shape.KeyHeads * kd
-	c := takeScratch(2*kd + vd)
+	c := takeScratch(4*kd + vd)
 	defer c.free()
-	q, k, d := c.f[:kd], c.f[kd:2*kd], c.f[2*kd:]
+	both, f, d := c.f[:2*kd], c.f[2*kd:4*kd], c.f[4*kd:]
+	q, k := both[:kd], both[kd:]
 	qScale := 1 / sqrt32(float32(kd))
+	for i := range kd {
+		f[i], f[kd+i] = qScale, 1
+	}
 	for u := lo; u < hi; u++ {
 		sp := &spans[u/shape.ValueHeads]
 		h := u % shape.ValueHeads
@@ -59,26 +63,14 @@ func deltaUnits(w simd, o, qkv, beta, decay mat, shape metal.DeltaShape, spans [
 		}
 		for i := range sp.N {
 			x := qkv.row(sp.Row + i)
-			l2Scale(w, k, x[qk+kh*kd:qk+(kh+1)*kd], 1)
+			norms(w, both, x[kh*kd:], f, normSteps{kd, qk, kd}, kd, 2, 1, deltaEps)
 			var out []float32
 			if o.rows > 0 {
 				out = o.row(sp.Row + i)[h*vd : (h+1)*vd]
-				l2Scale(w, q, x[kh*kd:(kh+1)*kd], qScale)
-			} else {
-				copy(q, k) // read by nobody, but never garbage
 			}
 			deltaStep(w, state, from, k, q, x[2*qk+h*vd:2*qk+(h+1)*vd], out, d, decay.row(sp.Row + i)[h], beta.row(sp.Row + i)[h])
 			from = state
 		}
-	}
-}
-
-// l2Scale sets y = (x * 1/sqrt(sum x^2 + eps)) * f.
-func l2Scale(w simd, y, x []float32, f float32) {
-	inv := 1 / sqrt32(laneSquares(w, x)+deltaEps)
-	x = x[:len(y)]
-	for i := range y {
-		y[i] = float32(float32(x[i]*inv) * f)
 	}
 }
 

@@ -87,11 +87,6 @@ func laneDotFused(k simd, a, b []float32) float32 {
 // sqrt32 is the square root rounded to f32 (through f64 it is exact, whatever the machine).
 func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
-// invRMS is 1/sqrt(mean(x^2) + eps).
-func invRMS(k simd, x []float32, eps float32) float32 {
-	return 1 / sqrt32(laneSquares(k, x)/float32(len(x))+eps)
-}
-
 // largest is the maximum of x, -Inf if there is none; a NaN is passed over. The order of comparisons does not matter.
 func largest(k simd, x []float32) float32 {
 	top := float32(math.Inf(-1))

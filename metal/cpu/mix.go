@@ -161,10 +161,13 @@ func (s *stream) mixUnits(worker, stage, lo, hi int) {
 
 // norms does groups lo..hi-1, group g being stream g mod S of row g / S.
 func (c *mixCall) norms(ks *kernelSet, normed mat, lo, hi int) {
-	h, v := c.u.cols, ks.simd()
-	for g := lo; g < hi; g++ {
-		r, o := g/c.streams, g%c.streams*h
-		rmsNorm(v, normed.row(r)[o:o+h], c.x.row(r)[o:o+h], c.norm[o:o+h], c.eps)
+	h := c.u.cols
+	for lo < hi {
+		r, first := lo/c.streams, lo%c.streams
+		n := min(c.streams-first, hi-lo)
+		o := first * h
+		norms(ks.simd(), normed.row(r)[o:], c.x.row(r)[o:], c.norm[o:], normSteps{h, h, h}, h, n, float32(h), c.eps)
+		lo += n
 	}
 }
 

@@ -172,3 +172,22 @@ func TestSimdGroup(t *testing.T) {
 		}
 	}
 }
+
+// TestSimdNorms does the same for norms of several groups, with and without a step between them.
+func TestSimdNorms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	for _, v := range simdLevels() {
+		for _, n := range []int{1, 15, 16, 32, 48, 100, 256} {
+			for _, groups := range []int{1, 2, 5} {
+				for _, special := range []bool{false, true} {
+					s := normSteps{n + rng.IntN(3), n + rng.IntN(20), rng.IntN(2) * n}
+					x, w := values(rng, groups*s.x, special), values(rng, groups*n, special)
+					got, want := make([]float32, groups*s.y), make([]float32, groups*s.y)
+					norms(v, got, x, w, s, n, groups, float32(n), 1e-6)
+					norms(simdNone, want, x, w, s, n, groups, float32(n), 1e-6)
+					equalBits(t, fmt.Sprintf("level %d, %d groups of %d, steps %v, special %v", v, groups, n, s, special), got, want)
+				}
+			}
+		}
+	}
+}
