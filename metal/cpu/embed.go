@@ -57,6 +57,11 @@ func (w *weight) row(dst []float32, n int) {
 		for k := range dst {
 			dst[k] = bf16(u[k/2*tileN+lane] >> (k & 1 * 16))
 		}
+	case layNarrow:
+		u := unsafe.Slice((*uint16)(v), w.cols*narrowN)
+		for k := range dst {
+			dst[k] = bf16(uint32(u[(k/4*narrowN+lane)*4+k%4]))
+		}
 	default:
 		sb := w.sb[tile*w.groups*tileN:]
 		for g := range w.groups {
