@@ -70,6 +70,12 @@ func TestSimd(t *testing.T) {
 				many("scaleBy", func(k simd, y []float32) { scaleBy(k, y, a, b, 0.3) })
 				many("rmsNorm", func(k simd, y []float32) { rmsNorm(k, y, a, b, 1e-6) })
 				many("convTap first", func(k simd, y []float32) { convTap(k, y, a, b, true) })
+				many("addPositive", func(k simd, y []float32) {
+					for i := range y {
+						y[i] += 0 // sums start from +0
+					}
+					addPositive(k, y, a)
+				})
 				many("convTap", func(k simd, y []float32) { convTap(k, y, a, b, false) })
 			}
 		}
