@@ -146,6 +146,41 @@ func TestSimdDelta(t *testing.T) {
 	}
 }
 
+// TestSimdDeltaRows does the same for several rows at once.
+func TestSimdDeltaRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 9))
+	for _, w := range simdLevels() {
+		for _, keys := range []int{1, 5, 32} {
+			for _, cols := range []int{16, 32, 64, 96} {
+				for _, rows := range []int{1, 2, 7} {
+					full := func(cols int) mat {
+						return mat{f: values(rng, rows*(cols+3), false), rows: rows, cols: cols + 3, stride: cols + 3}
+					}
+					v, beta, decay := full(cols).part(0, rows, 2, cols), full(1).part(0, rows, 1, 1), full(1).part(0, rows, 1, 1)
+					from, norm := values(rng, keys*cols, false), values(rng, 2*keys*rows, false)
+					run := func(w simd, inplace bool) (state []float32, out mat) {
+						state, out = make([]float32, keys*cols), mat{f: make([]float32, rows*(cols+5)), rows: rows, cols: cols, stride: cols + 5}
+						src := from
+						if inplace {
+							copy(state, from)
+							src = state
+						}
+						deltaRows(w, state, src, norm, v, out, beta, decay, make([]float32, cols))
+						return state, out
+					}
+					state, out := run(simdNone, false)
+					for _, inplace := range []bool{false, true} {
+						gotState, gotOut := run(w, inplace)
+						what := fmt.Sprintf("level %d, %d rows, [%d %d], in place %v", w, rows, keys, cols, inplace)
+						equalBits(t, what+": state", gotState, state)
+						equalBits(t, what+": output", gotOut.f, out.f)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestSimdGroup compares four heads at once with one at a time, over runs of every remainder.
 func TestSimdGroup(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
