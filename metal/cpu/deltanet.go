@@ -118,8 +118,8 @@ func (s *stream) deltaNetUnits(worker, stage, lo, hi int) {
 		c.linear(d, ks, stage, lo, hi, 0, c.rows)
 		return
 	}
-	for chunk := lo; chunk < hi; chunk++ {
-		from, rows := c.rowsOf(chunk)
+	for range hi - lo {
+		from, rows := c.rowsOf(c.next(worker, stage))
 		switch stage {
 		case netFirst:
 			c.linear(d, ks, stage, 0, tilesOf(c.first), from, rows)

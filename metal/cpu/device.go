@@ -163,15 +163,16 @@ func (d *Device) Close() error {
 
 // stream runs ops at once on the calling goroutine.
 type stream struct {
-	dev  *Device
-	desk []desk // per thread of an op
-	lin  linearCall
-	exp  expertsCall
-	lins linearsCall
-	mix  mixCall
-	net  deltaNetCall
-	moe  moeCall
-	turn uint64 // fused blocks run so far
+	dev   *Device
+	desk  []desk // per thread of an op
+	lin   linearCall
+	exp   expertsCall
+	lins  linearsCall
+	mix   mixCall
+	net   deltaNetCall
+	moe   moeCall
+	turn  uint64 // fused blocks run so far
+	sides [maxStages]sides
 }
 
 func newStream(d *Device) *stream {

@@ -120,8 +120,8 @@ func (s *stream) mixUnits(worker, stage, lo, hi int) {
 	c := &s.mix
 	d, ks := &s.desk[worker], s.dev.kernels
 	if c.tall {
-		for chunk := lo; chunk < hi; chunk++ {
-			from, rows := c.rowsOf(chunk)
+		for range hi - lo {
+			from, rows := c.rowsOf(c.next(worker, stage))
 			c.norms(ks, c.normed, from*c.streams, (from+rows)*c.streams)
 			d.products(ks, c.first, 0, tilesOf(c.first), c.normed, from, rows, c.turn<<3)
 			c.gains(from, rows)

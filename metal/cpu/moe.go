@@ -101,8 +101,8 @@ func (s *stream) moeUnits(worker, stage, lo, hi int) {
 	turn := c.turn << 3
 	switch {
 	case stage == moeFirst && c.tall:
-		for chunk := lo; chunk < hi; chunk++ {
-			from, rows := c.rowsOf(chunk)
+		for range hi - lo {
+			from, rows := c.rowsOf(c.next(worker, stage))
 			d.products(ks, c.first, 0, tilesOf(c.first), c.u, from, rows, turn)
 			routeRows(ks, c.ids, c.w, c.logits, c.m.Renorm, from, from+rows)
 			siluMulRows(ks, c.sg, c.sg, c.su, from, from+rows)
