@@ -62,6 +62,7 @@ type desk struct {
 	weights  []float32
 	act      []float32 // RunMoE: activated rows of the shared expert
 	actTurn  uint64
+	terms    []term   // RunMoE: of a row
 	also     prepared // a second set of prepared rows, and what they are
 	alsoKey  inputKey
 	_        [64]byte

@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package cpu
+
+// headAddUp has assembly on amd64 only.
+func headAddUp(_ simd, _ []float32, _ []term, _, _ []float32) int { return 0 }
