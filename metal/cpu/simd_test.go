@@ -69,6 +69,9 @@ func TestSimd(t *testing.T) {
 				one("largest", func(k simd) float32 { return largest(k, a) + 0 })
 				many("scaleBy", func(k simd, y []float32) { scaleBy(k, y, a, b, 0.3) })
 				many("rmsNorm", func(k simd, y []float32) { rmsNorm(k, y, a, b, 1e-6) })
+				beta := make([]float32, n)
+				many("decayHeads", func(k simd, y []float32) { decayHeads(k, beta, y, b, a, c, a) })
+				many("decayHeads: beta", func(k simd, y []float32) { decayHeads(k, y, beta, a, b, c, b) })
 				many("convTap first", func(k simd, y []float32) { convTap(k, y, a, b, true) })
 				many("addPositive", func(k simd, y []float32) {
 					for i := range y {
@@ -174,6 +177,46 @@ func TestSimdDeltaRows(t *testing.T) {
 						what := fmt.Sprintf("level %d, %d rows, [%d %d], in place %v", w, rows, keys, cols, inplace)
 						equalBits(t, what+": state", gotState, state)
 						equalBits(t, what+": output", gotOut.f, out.f)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSimdRoute does the same for routers, with ties, infinities and NaN.
+func TestSimdRoute(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 9))
+	for _, ks := range kernelSets() {
+		for _, experts := range []int{7, 16, 32} {
+			for _, k := range []int{1, 4, 7} {
+				const rows = 200
+				logits := mat{f: values(rng, rows*experts, false), rows: rows, cols: experts, stride: experts}
+				for r := range rows {
+					x := logits.row(r)
+					for e := range x {
+						x[e] = float32(math.Mod(float64(x[e]), 50))
+						if r%2 == 0 {
+							x[e] = float32(rng.IntN(4)) // ties
+						}
+						if r%7 == 0 && rng.IntN(20) == 0 {
+							x[e] = values(rng, 1, true)[0]
+						}
+					}
+				}
+				run := func(ks *kernelSet) (ids imat, w mat) {
+					ids = imat{i: make([]int32, rows*k), rows: rows, cols: k, stride: k}
+					w = mat{f: make([]float32, rows*k), rows: rows, cols: k, stride: k}
+					routeRows(ks, ids, w, logits, true, 0, rows)
+					return ids, w
+				}
+				ids, w := run(ks)
+				wantIDs, want := run(goKernels())
+				what := fmt.Sprintf("%s, %d of %d", ks.name, k, experts)
+				equalBits(t, what, w.f, want.f)
+				for i := range ids.i {
+					if ids.i[i] != wantIDs.i[i] {
+						t.Fatalf("%s: row %d: got expert %d, want %d", what, i/k, ids.i[i], wantIDs.i[i])
 					}
 				}
 			}

@@ -205,6 +205,8 @@ func sweepAssembly512() string {
 	}
 	mix512(w)
 	conv512(w)
+	route512(w)
+	decay512(w)
 	return w.String()
 }
 
