@@ -21,6 +21,8 @@ columns:
 	VPXORD Z3, Z3, Z3
 	MOVQ SI, AX
 	MOVQ addUpArgs_count(BX), CX
+	TESTQ CX, CX
+	JEQ given
 
 terms:
 	MOVQ term_x(AX), R12
@@ -40,6 +42,8 @@ terms:
 	VMOVUPS Z1, 64(DI)(R11*4)
 	VMOVUPS Z2, 128(DI)(R11*4)
 	VMOVUPS Z3, 192(DI)(R11*4)
+
+spread:
 	MOVQ R8, AX
 	MOVQ DX, R12
 	MOVQ addUpArgs_streams(BX), CX
@@ -67,3 +71,10 @@ streams:
 	JLT columns
 	VZEROUPPER
 	RET
+
+given:
+	VMOVUPS (DI)(R11*4), Z0
+	VMOVUPS 64(DI)(R11*4), Z1
+	VMOVUPS 128(DI)(R11*4), Z2
+	VMOVUPS 192(DI)(R11*4), Z3
+	JMP spread

@@ -144,9 +144,13 @@ func (d *desk) products(ks *kernelSet, all []target, lo, hi int, x mat, from, ro
 func inject(ks *kernelSet, x, c, y mat, lo, rows, col, n int) {
 	h := y.cols
 	for r := lo; r < lo+rows; r++ {
-		xs, v := x.row(r), y.row(r)[col:col+n]
-		for i, g := range c.row(r) {
-			ks.addScaled(xs[i*h+col:][:n], v, g)
+		xs, v, gains := x.row(r)[col:], y.row(r)[col:col+n], c.row(r)
+		done := headInject(ks.simd(), v, xs, h, gains)
+		if done == n {
+			continue
+		}
+		for i, g := range gains {
+			ks.addScaled(xs[i*h+done:][:n-done], v[done:], g)
 		}
 	}
 }

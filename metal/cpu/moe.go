@@ -119,10 +119,10 @@ func (s *stream) moeUnits(worker, stage, lo, hi int) {
 		for range hi - lo {
 			from, rows := c.rowsOf(c.next(worker, stage))
 			d.products(ks, c.first, 0, tilesOf(c.first), c.u, from, rows, turn)
+			c.keepX(d, ks, from, rows, turn)
 			routeRows(ks, c.ids, c.w, c.logits, c.m.Renorm, from, from+rows)
 			siluMulRows(ks, c.sg, c.sg, c.su, from, from+rows)
 			d.product(ks, c.shared, 0, c.shared.tiles, c.sy, from, rows, d.input(ks, c.shared, c.sg.span(from), rows, turn|1))
-			c.prepareX(ks, from, from+rows)
 		}
 	case stage == moeFirst:
 		d.products(ks, c.first, lo, hi, c.u, 0, c.rows, turn)
@@ -196,7 +196,7 @@ func (c *moeCall) addUp(d *desk, ks *kernelSet, l *pairList, r int) {
 	}
 	d.terms = append(d.terms, term{unsafe.Pointer(unsafe.SliceData(c.sy.row(r))), sigmoid(c.s.row(r)[0])})
 	x, gains := c.x.row(r), c.c.row(r)
-	done := headAddUp(ks.simd(), y, d.terms, x, gains)
+	done := headAddUp(ks.simd(), y, d.terms, x, len(y), gains)
 	if rest := y[done:]; len(rest) > 0 {
 		clear(rest)
 		for _, t := range d.terms {
@@ -210,6 +210,14 @@ func (c *moeCall) addUp(d *desk, ks *kernelSet, l *pairList, r int) {
 func (c *moeCall) prepareX(ks *kernelSet, lo, hi int) {
 	if c.gate.layout.affine() {
 		prepareRows(ks, c.rowsX, c.u.span(0), c.gate, lo, hi)
+	}
+}
+
+// keepX is prepareX for rows of a chunk, which the desk mostly has in that form.
+func (c *moeCall) keepX(d *desk, ks *kernelSet, from, rows int, turn uint64) {
+	if c.gate.layout.affine() {
+		x, n := d.input(ks, c.gate, c.u.span(from), rows, turn), rows*int(c.rowsX.stride)
+		copy(unsafe.Slice((*byte)(c.rowsX.at(from)), n), unsafe.Slice((*byte)(x.base), n))
 	}
 }
 
