@@ -89,25 +89,30 @@ func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // largest is the maximum of x, -Inf if there is none; a NaN is passed over. The order of comparisons does not matter.
 func largest(k simd, x []float32) float32 {
-	top := float32(math.Inf(-1))
-	if len(x) >= 16 {
-		var acc [16]float32
-		for l := range acc {
-			acc[l] = top
-		}
-		if n := headMax(k, &acc, x); n > 0 {
-			x = x[n:]
-			for _, v := range acc {
-				if v > top {
-					top = v
-				}
-			}
-		}
-	}
-	for _, v := range x {
+	top, n := headLargest(k, x)
+	for _, v := range x[n:] {
 		if v > top {
 			top = v
 		}
 	}
 	return top
+}
+
+// largestLane is headLargest by lanes.
+func largestLane(k simd, x []float32) (top float32, n int) {
+	top = float32(math.Inf(-1))
+	if len(x) < 16 {
+		return top, 0
+	}
+	var acc [16]float32
+	for l := range acc {
+		acc[l] = top
+	}
+	n = headMax(k, &acc, x)
+	for _, v := range acc {
+		if v > top {
+			top = v
+		}
+	}
+	return top, n
 }

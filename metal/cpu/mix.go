@@ -65,7 +65,7 @@ func (s *stream) Mix(u, cm, x metal.Mat, m *metal.Mixer, sc metal.MixScratch) {
 		s.dev.workers.runStages([]stage{c.perChunk()}, c.fn)
 	} else {
 		c.halves = 1
-		if c.rows >= 4 {
+		if c.rows >= 4 && s.dev.workers.threads > 1 {
 			c.halves = 2 // few tiles: rows are shared out too
 		}
 		// One row cannot be shared out: inject, which nothing here waits for, evens out the last stage.
