@@ -186,7 +186,8 @@ short:
 	VADDPS Z27, D, D
 
 // func groupValuesAVX512(a *groupArgs)
-// Adds the weighted values of four heads, 64 columns; q is where the sums are. Registers as above, where they are used.
+// Adds the weighted values of four heads, 64 columns, to q, and the weights to z in passing: added up alone, each would wait for the one before it.
+// Registers as above, where they are used.
 TEXT ·groupValuesAVX512(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), BX
 	MOVQ groupArgs_keys(BX), SI
@@ -217,6 +218,12 @@ TEXT ·groupValuesAVX512(SB), NOSPLIT, $0-8
 	VMOVUPS 64(R10), Z13
 	VMOVUPS 128(R10), Z14
 	VMOVUPS 192(R10), Z15
+	MOVQ a+0(FP), AX
+	MOVQ groupArgs_z(AX), AX
+	VMOVSS (AX), X28
+	VMOVSS 4(AX), X29
+	VMOVSS 8(AX), X30
+	VMOVSS 12(AX), X31
 
 vrun:
 	MOVQ (DI), R13
@@ -234,6 +241,10 @@ token:
 	VBROADCASTSS (DX)(R9*1), Z21
 	VBROADCASTSS (DX)(R9*2), Z22
 	VBROADCASTSS (DX)(R12*1), Z23
+	VADDSS X20, X28, X28
+	VADDSS X21, X29, X29
+	VADDSS X22, X30, X30
+	VADDSS X23, X31, X31
 	VALUE(Z20, Z0, Z1, Z2, Z3)
 	VALUE(Z21, Z4, Z5, Z6, Z7)
 	VALUE(Z22, Z8, Z9, Z10, Z11)
@@ -244,6 +255,12 @@ token:
 	JNZ token
 	DECQ CX
 	JNZ vrun
+	MOVQ a+0(FP), AX
+	MOVQ groupArgs_z(AX), AX
+	VMOVSS X28, (AX)
+	VMOVSS X29, 4(AX)
+	VMOVSS X30, 8(AX)
+	VMOVSS X31, 12(AX)
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
 	VMOVUPS Z2, 128(BX)

@@ -249,8 +249,10 @@ func TestSimdGroup(t *testing.T) {
 				for h := range 4 {
 					attendValues(simdNone, ref[h*dim:][:dim], want[h*total:][:total], keys, runs, stride)
 				}
-				if groupValues(v, acc, want, keys, runs, stride, dim, total) {
+				z, zRef := new([4]float32), sums(want, total, 4)
+				if groupValues(v, z, acc, want, keys, runs, stride, dim, total) {
 					equalBits(t, what+": values", acc, ref)
+					equalBits(t, what+": sums", z[:], zRef[:])
 				}
 			}
 		}
