@@ -1,8 +1,10 @@
 package main
 
-// across writes a reduction whose result every lane gets: lanes l and l+8, l and l+4, l and l+2, l and l+1 of register z, by op. t is scratch.
+// across writes a reduction whose result every lane gets: lanes l and l+8, l and l+4, l and l+2, l and l+1 of register z, by op.
+// t is scratch.
 func across(w *writer, op string, z, t int) {
-	for _, swap := range []string{"VSHUFF64X2 $0x4e, Z%[1]d, Z%[1]d, Z%[2]d", "VSHUFF64X2 $0xb1, Z%[1]d, Z%[1]d, Z%[2]d", "VPERMILPS $0x4e, Z%[1]d, Z%[2]d",
+	for _, swap := range []string{"VSHUFF64X2 $0x4e, Z%[1]d, Z%[1]d, Z%[2]d", "VSHUFF64X2 $0xb1, Z%[1]d, Z%[1]d, Z%[2]d",
+		"VPERMILPS $0x4e, Z%[1]d, Z%[2]d",
 		"VPERMILPS $0xb1, Z%[1]d, Z%[2]d"} {
 		w.op(swap, z, t)
 		w.op("%s Z%d, Z%d, Z%d", op, t, z, z)

@@ -212,7 +212,8 @@ func sweepAssembly512() string {
 
 // mix512 is MixStreams of four streams, which are done side by side.
 func mix512(w *writer) {
-	w.WriteString("\n// func mixAVX512(a *mixArgs)\n// u = (sum over four streams, ascending, of sigmoid(m) * z) * scale.\nTEXT ·mixAVX512(SB), NOSPLIT, $0-8\n")
+	w.WriteString("\n// func mixAVX512(a *mixArgs)\n// u = (sum over four streams, ascending, of sigmoid(m) * z) * scale.\n" +
+		"TEXT ·mixAVX512(SB), NOSPLIT, $0-8\n")
 	consts512(w)
 	w.op("MOVQ a+0(FP), BX")
 	w.op("MOVQ mixArgs_u(BX), DI")
@@ -227,7 +228,7 @@ func mix512(w *writer) {
 	w.label("loop")
 	abreast(w, 4, func(c column) {
 		place := func(base, step, thrice string) string {
-			return [4]string{"(" + base + ")", "(" + base + ")(" + step + "*1)", "(" + base + ")(" + step + "*2)", "(" + base + ")(" + thrice + "*1)"}[c.i]
+			return "(" + base + ")" + [4]string{"", "(" + step + "*1)", "(" + step + "*2)", "(" + thrice + "*1)"}[c.i]
 		}
 		c.gated(place("SI", "R9", "R10"), place("DX", "R11", "R12"))
 	})
