@@ -190,10 +190,9 @@ func (c *mixCall) columns(d *desk, ks *kernelSet, normed mat, from, to, lo, rows
 	if key := c.turn<<16 + uint64(lo); d.lowKey != key {
 		d.low = grow(d.low, rows*inner)
 		for r := range rows {
-			y := d.low[r*inner:][:inner]
-			copy(y, c.low.row(lo+r))
-			ks.siluScale(y, c.scale)
+			copy(d.low[r*inner:][:inner], c.low.row(lo+r))
 		}
+		siluScaleRows(ks, mat{f: d.low, rows: rows, cols: inner, stride: inner}, c.scale, 0, rows)
 		d.lowKey = key
 	}
 	x := rowsOf{base: unsafe.Pointer(unsafe.SliceData(d.low)), stride: uintptr(inner) * 4}

@@ -252,9 +252,7 @@ func (c *moeCall) outer(d *desk, ks *kernelSet, lo, hi int) {
 	if !c.tall {
 		d.act = grow(d.act, c.rows*c.sg.cols)
 		if d.actTurn != c.turn {
-			for r := range c.rows {
-				ks.siluMul(d.act[r*c.sg.cols:][:c.sg.cols], c.sg.row(r), c.su.row(r))
-			}
+			siluMulRows(ks, mat{f: d.act, rows: c.rows, cols: c.sg.cols, stride: c.sg.cols}, c.sg, c.su, 0, c.rows)
 			d.actTurn = c.turn
 		}
 		x := d.second(ks, c.shared, rowsOf{base: unsafe.Pointer(unsafe.SliceData(d.act)), stride: uintptr(c.sg.cols) * 4}, c.rows, turn)
