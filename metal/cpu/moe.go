@@ -77,7 +77,7 @@ func (s *stream) RunMoE(x, cm, y, u metal.Mat, m *metal.MoE, sc metal.MoEScratch
 	pairs, inner, hidden := c.rows*m.TopK, c.gate.rows, c.gate.cols
 	c.hidden = grow(c.hidden, pairs*inner)
 	c.inner = mat{f: c.hidden, rows: pairs, cols: inner, stride: inner}
-	c.rowsX, c.rowsH = c.u.span(0), c.inner.span(0)
+	c.answer, c.rowsX, c.rowsH = mat{}, c.u.span(0), c.inner.span(0)
 	if c.gate.layout.affine() {
 		c.rowsX = c.readyX.room(c.rows, c.gate)
 	}
