@@ -147,8 +147,9 @@ func attendGroup(k *kernelSet, out, q, gates, keys, values []float32, stride, di
 	for h := 0; h < heads; h += 4 {
 		// The sums of four heads run side by side: one alone waits for each of its additions.
 		n := min(4, heads-h)
-		sum := sums(scores[h*total:], total, n)
-		if n < 4 || !groupValues(v, out[h*dim:], scores[h*total:], values, runs, stride, dim, total) {
+		var sum [4]float32
+		if n < 4 || !groupValues(v, &sum, out[h*dim:], scores[h*total:], values, runs, stride, dim, total) {
+			sum = sums(scores[h*total:], total, n)
 			for i := range n {
 				attendValues(v, out[(h+i)*dim:][:dim], scores[(h+i)*total:][:total], values, runs, stride)
 			}

@@ -21,15 +21,17 @@ func groupScores(k simd, p, q, keys []float32, runs []run, stride, dim, total in
 	return true
 }
 
-// groupValues adds the weighted values of four heads, whose sums acc holds one after the other, 64 columns at a time.
-func groupValues(k simd, acc, p, values []float32, runs []run, stride, dim, total int) bool {
+// groupValues adds the weighted values of four heads, whose sums acc holds one after the other, 64 columns at a time, and sets z to the sums
+// of their weights.
+func groupValues(k simd, z *[4]float32, acc, p, values []float32, runs []run, stride, dim, total int) bool {
 	if k != simdAVX512 || dim&63 != 0 || dim == 0 || total == 0 {
 		return false
 	}
 	a := groupArgs{stride: stride * 4, dim: dim * 4, total: total * 4}
 	acc, p = acc[:4*dim], p[:4*total]
 	for col := 0; col < dim; col += 64 {
-		a.q, a.keys = unsafe.Pointer(&acc[col]), unsafe.Pointer(&values[col])
+		*z = [4]float32{}
+		a.z, a.q, a.keys = unsafe.Pointer(z), unsafe.Pointer(&acc[col]), unsafe.Pointer(&values[col])
 		left := runs
 		for done := 0; len(left) > 0; {
 			count, n := someRuns(left)

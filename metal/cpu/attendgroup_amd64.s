@@ -1,28 +1,30 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-DATA everyFourth<>+0(SB)/8, $0x0000000400000000
-DATA everyFourth<>+8(SB)/8, $0x0000000c00000008
-GLOBL everyFourth<>(SB), RODATA|NOPTR, $16
+// byHead is the order that turns four tokens of four heads each into four heads of four tokens each.
+DATA byHead<>+0(SB)/8, $0x0000000400000000
+DATA byHead<>+8(SB)/8, $0x0000000c00000008
+DATA byHead<>+16(SB)/8, $0x0000000500000001
+DATA byHead<>+24(SB)/8, $0x0000000d00000009
+DATA byHead<>+32(SB)/8, $0x0000000600000002
+DATA byHead<>+40(SB)/8, $0x0000000e0000000a
+DATA byHead<>+48(SB)/8, $0x0000000700000003
+DATA byHead<>+56(SB)/8, $0x0000000f0000000b
+GLOBL byHead<>(SB), RODATA|NOPTR, $64
 
-// REDUCE4 leaves in element k of X the sum of vector k of four, by the lane rule: l and l+8, l and l+4, l and l+2, l and l+1.
-#define REDUCE4(A, B, C, D, X, T, U) \
-	VSHUFF64X2 $0x44, B, A, T; \
-	VSHUFF64X2 $0xee, B, A, U; \
-	VADDPS U, T, A; \
-	VSHUFF64X2 $0x44, D, C, T; \
-	VSHUFF64X2 $0xee, D, C, U; \
-	VADDPS U, T, C; \
+// HALF adds lanes l and l+8 of two vectors: A's come out in the low half of A, B's in the high one. K2 is the high half.
+#define HALF(A, B, T, U) \
+	VBLENDMPD B, A, K2, T; \
+	VSHUFF64X2 $0x4e, B, A, U; \
+	VADDPS U, T, A
+
+// QUARTER adds lanes l and l+8, then l and l+4, of four vectors, whose sums are the quarters of A.
+#define QUARTER(A, B, C, D, T, U) \
+	HALF(A, B, T, U); \
+	HALF(C, D, T, U); \
 	VSHUFF64X2 $0x88, C, A, T; \
 	VSHUFF64X2 $0xdd, C, A, U; \
-	VADDPS U, T, T; \
-	VPERMILPS $0x4e, T, U; \
-	VADDPS U, T, T; \
-	VPERMILPS $0xb1, T, U; \
-	VADDPS U, T, T; \
-	VPERMPS T, Z31, T; \
-	VMULPS Z30, T, T; \
-	VMOVUPS X, K1, (DX)
+	VADDPS U, T, A
 
 // func groupScoresAVX512(a *groupArgs)
 // Scores of four heads, four tokens at a time. SI keys, R8 bytes from token to token, DI runs, CX runs left, DX p, R9 bytes
@@ -37,7 +39,9 @@ TEXT ·groupScoresAVX512(SB), NOSPLIT, $24-8
 	MOVQ groupArgs_p(BX), DX
 	MOVQ groupArgs_total(BX), R9
 	VBROADCASTSS groupArgs_scale(BX), Z30
-	VMOVDQU32 everyFourth<>(SB), X31
+	VMOVDQU32 byHead<>(SB), Z31
+	MOVL $0xf0, AX
+	KMOVW AX, K2
 	MOVQ groupArgs_dim(BX), R11
 	MOVQ groupArgs_q(BX), BX
 	LEAQ (R11)(R11*2), R12
@@ -132,15 +136,27 @@ columns:
 	CMPQ R10, end-8(SP)
 	JLT columns
 
-	MOVQ DX, R10
-	REDUCE4(Z0, Z1, Z2, Z3, X16, Z16, Z20)
-	ADDQ R9, DX
-	REDUCE4(Z4, Z5, Z6, Z7, X17, Z17, Z21)
-	ADDQ R9, DX
-	REDUCE4(Z8, Z9, Z10, Z11, X18, Z18, Z22)
-	ADDQ R9, DX
-	REDUCE4(Z12, Z13, Z14, Z15, X19, Z19, Z23)
-	MOVQ R10, DX
+	// By the lane rule: l and l+8, l and l+4, l and l+2 of two heads, l and l+1 of all four.
+	QUARTER(Z0, Z1, Z2, Z3, Z16, Z20)
+	QUARTER(Z4, Z5, Z6, Z7, Z17, Z21)
+	QUARTER(Z8, Z9, Z10, Z11, Z18, Z22)
+	QUARTER(Z12, Z13, Z14, Z15, Z19, Z23)
+	VUNPCKLPD Z4, Z0, Z16
+	VUNPCKHPD Z4, Z0, Z17
+	VUNPCKLPD Z12, Z8, Z18
+	VUNPCKHPD Z12, Z8, Z19
+	VADDPS Z17, Z16, Z16
+	VADDPS Z19, Z18, Z18
+	VSHUFPS $0x88, Z18, Z16, Z17
+	VSHUFPS $0xdd, Z18, Z16, Z19
+	VADDPS Z19, Z17, Z17
+	VPERMPS Z17, Z31, Z17
+	VMULPS Z30, Z17, Z17
+	LEAQ (R9)(R9*2), R10
+	VMOVUPS X17, K1, (DX)
+	VEXTRACTF32X4 $1, Z17, K1, (DX)(R9*1)
+	VEXTRACTF32X4 $2, Z17, K1, (DX)(R9*2)
+	VEXTRACTF32X4 $3, Z17, K1, (DX)(R10*1)
 
 	MOVQ next-24(SP), R13
 	MOVQ left-16(SP), AX
@@ -170,7 +186,8 @@ short:
 	VADDPS Z27, D, D
 
 // func groupValuesAVX512(a *groupArgs)
-// Adds the weighted values of four heads, 64 columns; q is where the sums are. Registers as above, where they are used.
+// Adds the weighted values of four heads, 64 columns, to q, and the weights to z in passing: added up alone, each would wait for the one before it.
+// Registers as above, where they are used.
 TEXT ·groupValuesAVX512(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), BX
 	MOVQ groupArgs_keys(BX), SI
@@ -201,6 +218,12 @@ TEXT ·groupValuesAVX512(SB), NOSPLIT, $0-8
 	VMOVUPS 64(R10), Z13
 	VMOVUPS 128(R10), Z14
 	VMOVUPS 192(R10), Z15
+	MOVQ a+0(FP), AX
+	MOVQ groupArgs_z(AX), AX
+	VMOVSS (AX), X28
+	VMOVSS 4(AX), X29
+	VMOVSS 8(AX), X30
+	VMOVSS 12(AX), X31
 
 vrun:
 	MOVQ (DI), R13
@@ -218,6 +241,10 @@ token:
 	VBROADCASTSS (DX)(R9*1), Z21
 	VBROADCASTSS (DX)(R9*2), Z22
 	VBROADCASTSS (DX)(R12*1), Z23
+	VADDSS X20, X28, X28
+	VADDSS X21, X29, X29
+	VADDSS X22, X30, X30
+	VADDSS X23, X31, X31
 	VALUE(Z20, Z0, Z1, Z2, Z3)
 	VALUE(Z21, Z4, Z5, Z6, Z7)
 	VALUE(Z22, Z8, Z9, Z10, Z11)
@@ -228,6 +255,12 @@ token:
 	JNZ token
 	DECQ CX
 	JNZ vrun
+	MOVQ a+0(FP), AX
+	MOVQ groupArgs_z(AX), AX
+	VMOVSS X28, (AX)
+	VMOVSS X29, 4(AX)
+	VMOVSS X30, 8(AX)
+	VMOVSS X31, 12(AX)
 	VMOVUPS Z0, (BX)
 	VMOVUPS Z1, 64(BX)
 	VMOVUPS Z2, 128(BX)

@@ -24,7 +24,7 @@ func groupScores(k simd, p, q, keys []float32, runs []run, stride, dim, total in
 }
 
 // groupValues adds the weighted values of four heads, whose sums acc holds one after the other, 16 columns at a time.
-func groupValues(k simd, acc, p, values []float32, runs []run, stride, dim, total int) bool {
+func groupValues(k simd, z *[4]float32, acc, p, values []float32, runs []run, stride, dim, total int) bool {
 	if k == simdNone || dim&15 != 0 || dim == 0 || total == 0 {
 		return false
 	}
@@ -40,6 +40,7 @@ func groupValues(k simd, acc, p, values []float32, runs []run, stride, dim, tota
 			left, done = left[count:], done+n
 		}
 	}
+	*z = sums(p, total, 4)
 	return true
 }
 

@@ -74,6 +74,12 @@ func matOf(m metal.Mat) mat {
 	return mat{f: f[m.Off : m.Off+(m.Rows-1)*m.Stride+m.Cols], rows: m.Rows, cols: m.Cols, stride: m.Stride}
 }
 
+// part is columns col..col+cols-1 of rows row..row+rows-1, rows > 0.
+func (m mat) part(row, rows, col, cols int) mat {
+	at := row*m.stride + col
+	return mat{f: m.f[at : at+(rows-1)*m.stride+cols], rows: rows, cols: cols, stride: m.stride}
+}
+
 func (m mat) row(r int) []float32 {
 	o := r * m.stride
 	return m.f[o : o+m.cols : o+m.cols]

@@ -55,14 +55,17 @@ func convSpan(ks *kernelSet, dst, src mat, w []float32, taps, dilation int, sp *
 		}
 	}
 	for i := from; i < to; i++ {
-		y, done := dst.row(sp.Row + i)[col:col+n], 0
+		y, done, silu := dst.row(sp.Row + i)[col:col+n], 0, false
 		if taps == 4 {
-			done = headConv4(v, y, &[4][]float32{input(i, 0), input(i, 1), input(i, 2), input(i, 3)}, w[col:], c)
+			done, silu = headConv4(v, y, &[4][]float32{input(i, 0), input(i, 1), input(i, 2), input(i, 3)}, w[col:], c)
 		}
 		if done < n {
 			for j := range taps {
 				convTap(v, y[done:], input(i, j)[done:], w[j*c+col+done:][:n-done], j == 0)
 			}
+		}
+		if silu {
+			y = y[done:]
 		}
 		ks.siluScale(y, 1)
 	}

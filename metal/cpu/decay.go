@@ -16,35 +16,40 @@ func (s *stream) Decay(beta, decay, b, a metal.Mat, rate, bias metal.Vec) {
 			md.rows, md.cols, mi.rows, mi.cols, ma.rows, ma.cols, len(rv), len(bv))
 	}
 	grain := rowGrain(mb.cols, sweepGrain/32)
+	k := s.dev.kernels.simd()
 	if mb.rows <= grain {
-		decayRows(mb, md, mi, ma, rv, bv, 0, mb.rows)
+		decayRows(k, mb, md, mi, ma, rv, bv, 0, mb.rows)
 		return
 	}
-	s.parallel(mb.rows, grain, func(lo, hi int) { decayRows(mb, md, mi, ma, rv, bv, lo, hi) })
+	s.parallel(mb.rows, grain, func(lo, hi int) { decayRows(k, mb, md, mi, ma, rv, bv, lo, hi) })
 }
 
-func decayRows(beta, decay, b, a mat, rate, bias []float32, lo, hi int) {
+func decayRows(k simd, beta, decay, b, a mat, rate, bias []float32, lo, hi int) {
 	for r := lo; r < hi; r++ {
-		decayHeads(beta.row(r), decay.row(r), b.row(r), a.row(r), rate, bias)
+		decayHeads(k, beta.row(r), decay.row(r), b.row(r), a.row(r), rate, bias)
 	}
 }
 
-func decayHeads(beta, decay, b, a, rate, bias []float32) {
-	for h, v := range b {
-		beta[h] = sigmoid(v)
-	}
-	for h, v := range a {
-		decay[h] = expf32(float32(rate[h] * softplus(v+bias[h])))
+func decayHeads(k simd, beta, decay, b, a, rate, bias []float32) {
+	for h := headDecay(k, beta, decay, b, a, rate, bias); h < len(beta); h++ {
+		beta[h] = sigmoid(b[h])
+		decay[h] = expf32(float32(rate[h] * softplus(a[h]+bias[h])))
 	}
 }
 
-// softplus is log(1+exp(x)), and x itself above 20 (spec 2.4).
+// softplusLimit is where softplus goes over to its argument (spec 2.4).
+const softplusLimit = 20
+
+// softplus is log(1+exp(x)), and x itself above softplusLimit.
 func softplus(x float32) float32 {
-	if x > 20 {
+	if x > softplusLimit {
 		return x
 	}
 	return float32(log1p(float64(expf32(x))))
 }
+
+// log1pHalf is the bits of sqrt(1/2).
+const log1pHalf = 0x3fe6a09e667f3bcd
 
 // log1p is log(1+y) for y >= 0 with an absolute error far below an f32 ulp of the result. math.Log1p is not used because
 // it has machine-dependent versions. With u = 1+y rounded, log(1+y) = log(u) + (y-(u-1))/u; u = 2^n * f with f in
@@ -54,8 +59,7 @@ func log1p(y float64) float64 {
 	if !(u <= math.MaxFloat64) {
 		return u
 	}
-	const half = 0x3fe6a09e667f3bcd // bits of sqrt(1/2)
-	n := (int64(math.Float64bits(u)) - half) >> 52
+	n := (int64(math.Float64bits(u)) - log1pHalf) >> 52
 	f := math.Float64frombits(math.Float64bits(u) - uint64(n)<<52)
 	z := (f - 1) / (f + 1)
 	q := float64(z * z)

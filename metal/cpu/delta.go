@@ -40,45 +40,62 @@ func (s *stream) Delta(o, qkv, beta, decay metal.Mat, shape metal.DeltaShape, sp
 	s.parallel(units, 1, func(lo, hi int) { deltaUnits(k, mo, mx, mb, md, shape, spans, lo, hi) })
 }
 
+// deltaPiece is the rows that go through the value heads of a key head together, so that their norms stay in the first cache; it also bounds
+// the time that assembly, which cannot be preempted, takes.
+const deltaPiece = 64
+
 // deltaUnits runs the units lo..hi-1; unit u is value head u mod ValueHeads of span u / ValueHeads.
 func deltaUnits(w simd, o, qkv, beta, decay mat, shape metal.DeltaShape, spans []metal.DeltaSpan, lo, hi int) {
 	kd, vd := shape.KeyDim, shape.ValueDim
-	qk := shape.KeyHeads * kd
-	c := takeScratch(2*kd + vd)
+	qk, group := shape.KeyHeads*kd, shape.ValueHeads/shape.KeyHeads
+	c := takeScratch(2*kd*(deltaPiece+1) + vd)
 	defer c.free()
-	q, k, d := c.f[:kd], c.f[kd:2*kd], c.f[2*kd:]
-	qScale := 1 / sqrt32(float32(kd))
-	for u := lo; u < hi; u++ {
-		sp := &spans[u/shape.ValueHeads]
-		h := u % shape.ValueHeads
-		kh := h / (shape.ValueHeads / shape.KeyHeads)
-		from, state := vecOf(sp.State)[h*kd*vd:(h+1)*kd*vd], vecOf(sp.Next)[h*kd*vd:(h+1)*kd*vd]
+	norm, scale, one, d := c.f[:2*kd*deltaPiece], c.f[2*kd*deltaPiece:][:kd], c.f[2*kd*deltaPiece+kd:][:kd], c.f[2*kd*(deltaPiece+1):]
+	for i := range kd {
+		scale[i], one[i] = 1/sqrt32(float32(kd)), 1
+	}
+	for lo < hi {
+		sp, first := &spans[lo/shape.ValueHeads], lo%shape.ValueHeads
+		kh := first / group
+		heads := min(hi-lo, (kh+1)*group-first) // with the same keys
+		lo += heads
+		from := vecOf(sp.State)
 		if sp.N == 0 {
-			copy(state, from)
+			copy(vecOf(sp.Next)[first*kd*vd:(first+heads)*kd*vd], from[first*kd*vd:])
 			continue
 		}
-		for i := range sp.N {
-			x := qkv.row(sp.Row + i)
-			l2Scale(w, k, x[qk+kh*kd:qk+(kh+1)*kd], 1)
-			var out []float32
-			if o.rows > 0 {
-				out = o.row(sp.Row + i)[h*vd : (h+1)*vd]
-				l2Scale(w, q, x[kh*kd:(kh+1)*kd], qScale)
-			} else {
-				copy(q, k) // read by nobody, but never garbage
+		for at := 0; at < sp.N; at += deltaPiece {
+			row, n := sp.Row+at, min(deltaPiece, sp.N-at)
+			steps := normSteps{y: 2 * kd, x: qkv.stride}
+			norms(w, norm[kd:], qkv.part(row, n, qk+kh*kd, kd).f, one, steps, kd, n, 1, deltaEps)
+			norms(w, norm, qkv.part(row, n, kh*kd, kd).f, scale, steps, kd, n, 1, deltaEps)
+			for h := first; h < first+heads; h++ {
+				var out mat
+				if o.rows > 0 {
+					out = o.part(row, n, h*vd, vd)
+				}
+				deltaRows(w, vecOf(sp.Next)[h*kd*vd:(h+1)*kd*vd], from[h*kd*vd:(h+1)*kd*vd], norm, qkv.part(row, n, 2*qk+h*vd, vd), out,
+					beta.part(row, n, h, 1), decay.part(row, n, h, 1), d)
 			}
-			deltaStep(w, state, from, k, q, x[2*qk+h*vd:2*qk+(h+1)*vd], out, d, decay.row(sp.Row + i)[h], beta.row(sp.Row + i)[h])
-			from = state
+			from = vecOf(sp.Next)
 		}
 	}
 }
 
-// l2Scale sets y = (x * 1/sqrt(sum x^2 + eps)) * f.
-func l2Scale(w simd, y, x []float32, f float32) {
-	inv := 1 / sqrt32(laneSquares(w, x)+deltaEps)
-	x = x[:len(y)]
-	for i := range y {
-		y[i] = float32(float32(x[i]*inv) * f)
+// deltaRows takes the state of one value head through some rows: from [keys, cols] becomes state (they may be the same). norm is q and k
+// of each row, v and out (no rows: unwanted) its columns of the head. d is scratch, [cols].
+func deltaRows(w simd, state, from, norm []float32, v, out, beta, decay mat, d []float32) {
+	if headDeltaRows(w, state, from, norm, v, out, beta, decay) {
+		return
+	}
+	kd := len(state) / v.cols
+	for r := range v.rows {
+		var o []float32
+		if out.rows > 0 {
+			o = out.row(r)
+		}
+		deltaStep(w, state, from, norm[(2*r+1)*kd:][:kd], norm[2*r*kd:][:kd], v.row(r), o, d, decay.row(r)[0], beta.row(r)[0])
+		from = state
 	}
 }
 

@@ -118,14 +118,14 @@ func (s *stream) deltaNetUnits(worker, stage, lo, hi int) {
 		c.linear(d, ks, stage, lo, hi, 0, c.rows)
 		return
 	}
-	for chunk := lo; chunk < hi; chunk++ {
-		from, rows := c.rowsOf(chunk)
+	for range hi - lo {
+		from, rows := c.rowsOf(c.next(worker, stage))
 		switch stage {
 		case netFirst:
 			c.linear(d, ks, stage, 0, tilesOf(c.first), from, rows)
 		case netConv:
 			convRows(ks, c.post, c.pre, c.taps, c.n.Taps, 1, c.conv, from, from+rows)
-			decayRows(c.beta, c.decay, c.b, c.a, c.rate, c.bias, from, from+rows)
+			decayRows(ks.simd(), c.beta, c.decay, c.b, c.a, c.rate, c.bias, from, from+rows)
 		default:
 			gatedRows(ks, c.o, c.o, c.z, c.norm, c.n.Eps, c.n.Act, from, from+rows)
 			c.linear(d, ks, stage, 0, c.out.tiles, from, rows)
@@ -155,7 +155,7 @@ func (c *deltaNetCall) head(ks *kernelSet, span, kh int) {
 	}
 	for i := range sp.N {
 		r := sp.Row + i
-		decayHeads(c.beta.row(r)[first:][:group], c.decay.row(r)[first:][:group], c.b.row(r)[first:][:group], c.a.row(r)[first:][:group],
+		decayHeads(v, c.beta.row(r)[first:][:group], c.decay.row(r)[first:][:group], c.b.row(r)[first:][:group], c.a.row(r)[first:][:group],
 			c.rate[first:][:group], c.bias[first:][:group])
 	}
 	deltaUnits(v, c.o, c.post, c.beta, c.decay, sh, c.delta, span*sh.ValueHeads+first, span*sh.ValueHeads+first+group)

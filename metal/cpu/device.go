@@ -196,6 +196,7 @@ type stream struct {
 	net     deltaNetCall
 	moe     moeCall
 	turn    uint64 // fused blocks run so far
+	sides   [maxStages]sides
 }
 
 func newStream(d *Device) *stream { return newStreamOn(d, d.workers) }

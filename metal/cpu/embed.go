@@ -42,6 +42,10 @@ func embedRows(dst mat, w *weight, ids []int32, lo, hi int) {
 	}
 }
 
+// exactScale is a scale below which its product with a code is exact, 8 bits times 8, so that a fused multiply-add and a plain one round the
+// same.
+const exactScale = 0x1p100
+
 // row writes the f32 values of output n of the first matrix.
 func (w *weight) row(dst []float32, n int) {
 	tile, lane := n/tileN, n%tileN
@@ -57,11 +61,26 @@ func (w *weight) row(dst []float32, n int) {
 		for k := range dst {
 			dst[k] = bf16(u[k/2*tileN+lane] >> (k & 1 * 16))
 		}
+	case layNarrow:
+		u := unsafe.Slice((*uint16)(v), w.cols*narrowN)
+		for k := range dst {
+			dst[k] = bf16(uint32(u[(k/4*narrowN+lane)*4+k%4]))
+		}
 	default:
 		sb := w.sb[tile*w.groups*tileN:]
 		for g := range w.groups {
 			scale, bias := bf16(sb[g*tileN+lane]), bf16(sb[g*tileN+lane]>>16)
 			k0 := g * w.group
+			if w.layout == layQ8 && scale < exactScale && scale > -exactScale {
+				q := unsafe.Slice((*uint8)(v), w.cols*tileN)
+				for k := k0; k < k0+w.group; k += 4 {
+					four, y := q[(k/4*tileN+lane)*4:][:4], dst[k:][:4]
+					for j, c := range four {
+						y[j] = float32(scale*float32(c)) + bias
+					}
+				}
+				continue
+			}
 			if w.layout == layQ8 {
 				q := unsafe.Slice((*uint8)(v), w.cols*tileN)
 				for k := k0; k < k0+w.group; k++ {

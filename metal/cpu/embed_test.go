@@ -10,7 +10,7 @@ import (
 func TestEmbedBits(t *testing.T) {
 	eachKernels(t, func(t *testing.T, s *stream) {
 		for _, f := range allFormats {
-			for _, sh := range []struct{ rows, cols, group, copies int }{{37, 64, 32, 4}, {5, 8, 4, 1}, {311, 72, 12, 2}} {
+			for _, sh := range []struct{ rows, cols, group, copies int }{{37, 64, 32, 4}, {5, 8, 4, 1}, {311, 72, 12, 2}, {4, 64, 32, 2}} {
 				rng := rand.New(rand.NewPCG(uint64(sh.rows), uint64(f)))
 				spec := randomSpec(rng, f, sh.rows, sh.cols, sh.group, 1)
 				w := s.mustLoad(t, spec)

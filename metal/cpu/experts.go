@@ -30,6 +30,7 @@ type pairList struct {
 	most   int       // pairs of the expert that has most
 	row    []int32   // [pairs] row of each pair
 	scale  []float32 // [pairs] its weight
+	place  []int32   // [rows, k] where the pair of each id is in the list
 }
 
 // Experts sets y [R, H] = sum over the row's experts, ascending id, of w_e * down_e( silu(gate_e x) * up_e x ): from
@@ -79,6 +80,7 @@ func (c *pairList) sort(ids imat, wts mat, experts int) {
 	c.first = grow(c.first, experts+1)
 	c.row = grow(c.row, pairs)
 	c.scale = grow(c.scale, pairs)
+	c.place = grow(c.place, pairs)
 	c.active, c.most = c.active[:0], 0
 	clear(c.first)
 	for r := range ids.rows {
@@ -102,6 +104,7 @@ func (c *pairList) sort(ids imat, wts mat, experts int) {
 			at := c.first[e] // the start of e moves to its end ...
 			c.first[e]++
 			c.row[at], c.scale[at] = int32(r), w[i]
+			c.place[r*ids.cols+i] = at
 		}
 	}
 	copy(c.first[1:], c.first[:experts]) // ... which is the start of e+1
@@ -122,23 +125,34 @@ func (s *stream) expertsInner(worker, lo, hi int) {
 // innerUnits does units lo..hi-1 of the hidden values: unit u is tile u%tiles of active expert u/tiles, for all its rows.
 // x is all rows in the form of the weights.
 func innerUnits(d *desk, ks *kernelSet, l *pairList, gate, up *weight, x rowsOf, hidden []float32, lo, hi int) {
-	inner := gate.rows
 	for lo < hi {
 		e, tile := int(l.active[lo/gate.tiles]), lo%gate.tiles
-		from, to := int(l.first[e]), int(l.first[e+1])
-		rows := to - from
-		n := tilesAt(min(hi-lo, gate.tiles-tile), rows)
-		width := min(n*tileN, inner-tile*tileN)
-		x.pick = l.row[from:to]
-		d.part = grow(d.part, rows*n*tileN)
-		g := hidden[from*inner+tile*tileN:]
-		d.multiply(ks, gate, e, tile, n, &x, rows, unsafe.Pointer(unsafe.SliceData(g)), uintptr(inner)*4)
-		d.multiply(ks, up, e, tile, n, &x, rows, unsafe.Pointer(unsafe.SliceData(d.part)), uintptr(n)*tileN*4)
-		for r := range rows {
-			h := g[r*inner:][:width]
-			ks.siluMul(h, h, d.part[r*n*tileN:][:width])
-		}
+		n := min(hi-lo, gate.tiles-tile)
+		innerRows(d, ks, l, gate, up, x, hidden, e, tile, n, int(l.first[e]), int(l.first[e+1]))
 		lo += n
+	}
+}
+
+// innerRows does tiles tile..tile+n-1 of the hidden values of pairs from..to-1, which are of expert e.
+func innerRows(d *desk, ks *kernelSet, l *pairList, gate, up *weight, x rowsOf, hidden []float32, e, tile, n, from, to int) {
+	inner, rows := gate.rows, to-from
+	x.pick = l.row[from:to]
+	for n > 0 {
+		m := tilesAt(n, rows)
+		width := min(m*tileN, inner-tile*tileN)
+		d.part = grow(d.part, rows*m*tileN)
+		g := hidden[from*inner+tile*tileN:]
+		d.multiply(ks, gate, e, tile, m, &x, rows, unsafe.Pointer(unsafe.SliceData(g)), uintptr(inner)*4)
+		d.multiply(ks, up, e, tile, m, &x, rows, unsafe.Pointer(unsafe.SliceData(d.part)), uintptr(m)*tileN*4)
+		if width == inner && width == m*tileN {
+			ks.siluMul(g[:rows*inner], g[:rows*inner], d.part) // rows lie end to end
+		} else {
+			for r := range rows {
+				h := g[r*inner:][:width]
+				ks.siluMul(h, h, d.part[r*m*tileN:][:width])
+			}
+		}
+		tile, n = tile+m, n-m
 	}
 }
 

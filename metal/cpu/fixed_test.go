@@ -72,7 +72,7 @@ func TestPrepareBits(t *testing.T) {
 		}
 		for _, group := range []int{4, 12, 16, 32, 64, 96, 256} {
 			for trial := range 200 {
-				k := group * (1 + trial%5)
+				k := group * (1 + trial%10)
 				x := make([]float32, k)
 				for i := range x {
 					x[i] = float32(rng.NormFloat64() * math.Exp(rng.NormFloat64()*8))

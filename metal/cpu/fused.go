@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/flashlane/flashlane/metal"
@@ -28,11 +29,33 @@ type call struct {
 	tall  bool
 	rows  int
 	chunk int
+	sides *[maxStages]sides
+}
+
+// sides counts the chunks of a stage that were taken from either side. Threads take chunks from the side that is theirs, so that as
+// long as they are equally fast a row stays with one of them, and in its cache, from stage to stage and from block to block.
+type sides struct {
+	low  atomic.Int32
+	_    [60]byte
+	high atomic.Int32
+	_    [60]byte
 }
 
 func (s *stream) begin(rows int) call {
 	s.turn++
-	return call{turn: s.turn, tall: s.tall(rows), rows: rows, chunk: s.chunkOf(rows)}
+	for i := range s.sides {
+		s.sides[i].low.Store(0)
+		s.sides[i].high.Store(0)
+	}
+	return call{turn: s.turn, tall: s.tall(rows), rows: rows, chunk: s.chunkOf(rows), sides: &s.sides}
+}
+
+// next is the chunk that a worker does for a piece of a stage of perChunk: each piece is asked for once, so the sides do not overlap.
+func (c *call) next(worker, stage int) int {
+	if worker&1 == 0 {
+		return int(c.sides[stage].low.Add(1)) - 1
+	}
+	return c.chunks() - int(c.sides[stage].high.Add(1))
 }
 
 // chunks is the number of chunks.
@@ -121,9 +144,13 @@ func (d *desk) products(ks *kernelSet, all []target, lo, hi int, x mat, from, ro
 func inject(ks *kernelSet, x, c, y mat, lo, rows, col, n int) {
 	h := y.cols
 	for r := lo; r < lo+rows; r++ {
-		xs, v := x.row(r), y.row(r)[col:col+n]
-		for i, g := range c.row(r) {
-			ks.addScaled(xs[i*h+col:][:n], v, g)
+		xs, v, gains := x.row(r)[col:], y.row(r)[col:col+n], c.row(r)
+		done := headInject(ks.simd(), v, xs, h, gains)
+		if done == n {
+			continue
+		}
+		for i, g := range gains {
+			ks.addScaled(xs[i*h+done:][:n-done], v[done:], g)
 		}
 	}
 }

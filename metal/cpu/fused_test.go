@@ -10,7 +10,7 @@ import (
 
 // TestFusedBits holds the fused blocks to the bits of their compositions, through the sizes where narrow becomes tall.
 func TestFusedBits(t *testing.T) {
-	const h, streams, low, inner, experts, top = 64, 4, 32, 96, 16, 4
+	const h, streams, low, inner, experts, top = 96, 4, 32, 96, 16, 4
 	eachKernels(t, func(t *testing.T, s *stream) {
 		for _, f := range []metal.Format{metal.FormatQ8, metal.FormatBF16, metal.FormatQ4} {
 			rng := rand.New(rand.NewPCG(11, uint64(f)))

@@ -24,10 +24,8 @@ func gatedRows(k *kernelSet, dst, o, z mat, w []float32, eps float32, act metal.
 
 // gatedHeads does the heads of a row that y holds.
 func gatedHeads(k *kernelSet, y, x, g, w []float32, eps float32, act metal.Activation) {
-	n, v := len(w), k.simd()
-	for c := 0; c < len(x); c += n {
-		rmsNorm(v, y[c:c+n], x[c:c+n], w, eps)
-	}
+	n := len(w)
+	norms(k.simd(), y, x, w, normSteps{y: n, x: n}, n, len(x)/n, float32(n), eps)
 	if act == metal.Silu {
 		k.siluMul(y, g, y)
 	} else {

@@ -16,15 +16,7 @@ func (s *stream) Inject(x, c, y metal.Mat) {
 	s.parallel(mx.rows, grain, func(lo, hi int) { injectRows(k, mx, mc, my, lo, hi) })
 }
 
-func injectRows(k *kernelSet, x, c, y mat, lo, hi int) {
-	h := y.cols
-	for r := lo; r < hi; r++ {
-		xs, v := x.row(r), y.row(r)
-		for i, g := range c.row(r) {
-			k.addScaled(xs[i*h:(i+1)*h], v, g)
-		}
-	}
-}
+func injectRows(k *kernelSet, x, c, y mat, lo, hi int) { inject(k, x, c, y, lo, hi-lo, 0, y.cols) }
 
 // addScaled sets x = x + round(g*v).
 func addScaled(x, v []float32, g float32) {

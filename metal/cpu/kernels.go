@@ -32,7 +32,7 @@ type kernelArgs struct {
 // in f32; the sum of an affine weight (q8, q4) is in fixed.go.
 type kernelSet struct {
 	name string
-	// rows[layout] is the number of rows that share one pass over the weights.
+	// rows[layout] is the number of rows that share one pass over the weights; 0: the set has no kernels for it, only allowed of layNarrow.
 	rows [layouts]int
 	// wide[layout] is the number of rows from which on it pays to expand a tile to f32 once; 0: never.
 	wide [layouts]int
@@ -51,6 +51,9 @@ type kernelSet struct {
 func goKernels() *kernelSet {
 	s := &kernelSet{name: "go", sweeps: goSweeps(), wide: [layouts]int{layBF16: maxRows + 1}, prepare: prepareWords}
 	for l := range layouts {
+		if l == layNarrow {
+			continue // four columns side by side gain nothing here
+		}
 		s.rows[l] = maxRows
 		for r := range maxRows {
 			if l.affine() {

@@ -13,6 +13,9 @@ func TestKernelSets(t *testing.T) {
 	for _, s := range kernelSets() {
 		names = append(names, s.name)
 		for l := range layouts {
+			if l == layNarrow && s.rows[l] == 0 && s.name != "avx512" {
+				continue
+			}
 			if s.rows[l] < 1 || s.rows[l] > maxRows {
 				t.Fatalf("%s, layout %d: got %d rows, want 1 to %d", s.name, l, s.rows[l], maxRows)
 			}

@@ -87,32 +87,32 @@ func laneDotFused(k simd, a, b []float32) float32 {
 // sqrt32 is the square root rounded to f32 (through f64 it is exact, whatever the machine).
 func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
-// invRMS is 1/sqrt(mean(x^2) + eps).
-func invRMS(k simd, x []float32, eps float32) float32 {
-	return 1 / sqrt32(laneSquares(k, x)/float32(len(x))+eps)
-}
-
 // largest is the maximum of x, -Inf if there is none; a NaN is passed over. The order of comparisons does not matter.
 func largest(k simd, x []float32) float32 {
-	top := float32(math.Inf(-1))
-	if len(x) >= 16 {
-		var acc [16]float32
-		for l := range acc {
-			acc[l] = top
-		}
-		if n := headMax(k, &acc, x); n > 0 {
-			x = x[n:]
-			for _, v := range acc {
-				if v > top {
-					top = v
-				}
-			}
-		}
-	}
-	for _, v := range x {
+	top, n := headLargest(k, x)
+	for _, v := range x[n:] {
 		if v > top {
 			top = v
 		}
 	}
 	return top
+}
+
+// largestLane is headLargest by lanes.
+func largestLane(k simd, x []float32) (top float32, n int) {
+	top = float32(math.Inf(-1))
+	if len(x) < 16 {
+		return top, 0
+	}
+	var acc [16]float32
+	for l := range acc {
+		acc[l] = top
+	}
+	n = headMax(k, &acc, x)
+	for _, v := range acc {
+		if v > top {
+			top = v
+		}
+	}
+	return top, n
 }

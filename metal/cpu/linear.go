@@ -56,13 +56,13 @@ type desk struct {
 	lowKey   uint64
 	normed   []float32 // Mix: normed streams of a row
 	normTurn uint64
-	share    []float32 // Mix: 1/S, repeated
-	list     pairList  // RunMoE: the pairs
+	list     pairList // RunMoE: the pairs
 	listTurn uint64
 	ids      []int32 // RunMoE: routes of a row or two
 	weights  []float32
 	act      []float32 // RunMoE: activated rows of the shared expert
 	actTurn  uint64
+	terms    []term   // RunMoE: of a row
 	also     prepared // a second set of prepared rows, and what they are
 	alsoKey  inputKey
 	_        [64]byte

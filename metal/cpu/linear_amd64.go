@@ -77,6 +77,24 @@ func linearQ4x5AVX512(a *kernelArgs)
 //go:noescape
 func linearQ4x6AVX512(a *kernelArgs)
 
+//go:noescape
+func linearNarrowx1AVX512(a *kernelArgs)
+
+//go:noescape
+func linearNarrowx2AVX512(a *kernelArgs)
+
+//go:noescape
+func linearNarrowx3AVX512(a *kernelArgs)
+
+//go:noescape
+func linearNarrowx4AVX512(a *kernelArgs)
+
+//go:noescape
+func linearNarrowx5AVX512(a *kernelArgs)
+
+//go:noescape
+func linearNarrowx6AVX512(a *kernelArgs)
+
 // linearAVX512 fills in the kernels of linear_avx512_amd64.s for plain weights.
 func linearAVX512(s *kernelSet) {
 	s.rows[layF32] = 6
@@ -84,6 +102,8 @@ func linearAVX512(s *kernelSet) {
 	s.rows[layBF16] = 6
 	s.linear[layBF16] = [maxRows]func(*kernelArgs){linearBF16x1AVX512, linearBF16x2AVX512, linearBF16x3AVX512, linearBF16x4AVX512, linearBF16x5AVX512, linearBF16x6AVX512}
 	s.expand[layBF16] = expandBF16AVX512
+	s.rows[layNarrow] = 6
+	s.linear[layNarrow] = [maxRows]func(*kernelArgs){linearNarrowx1AVX512, linearNarrowx2AVX512, linearNarrowx3AVX512, linearNarrowx4AVX512, linearNarrowx5AVX512, linearNarrowx6AVX512}
 }
 
 // fixedAVX512 fills in those for affine weights.

@@ -11,7 +11,7 @@ import (
 // TestLinearBits compares every kernel set with the canonical sum, bit by bit.
 func TestLinearBits(t *testing.T) {
 	type shape struct{ rows, cols, group int }
-	shapes := []shape{{1, 8, 8}, {3, 40, 8}, {16, 64, 64}, {17, 72, 12}, {31, 32, 4}, {32, 96, 32}, {66, 128, 64}, {5, 1040, 520}}
+	shapes := []shape{{1, 8, 8}, {3, 40, 8}, {16, 64, 64}, {17, 72, 12}, {31, 32, 4}, {32, 96, 32}, {66, 128, 64}, {5, 1040, 520}, {4, 64, 32}, {2, 120, 40}}
 	plain := []shape{{1, 1, 0}, {5, 2, 0}, {16, 3, 0}, {33, 7, 0}, {20, 9, 0}, {48, 131, 0}}
 	eachKernels(t, func(t *testing.T, s *stream) {
 		for _, f := range allFormats {

@@ -56,12 +56,12 @@ func (s *stream) runLinears() {
 	c.x, c.streams, c.gains = mat{}, mat{}, mat{}
 }
 
-func (s *stream) linearsUnits(worker, _, lo, hi int) {
+func (s *stream) linearsUnits(worker, stage, lo, hi int) {
 	c := &s.lins
 	d, ks := &s.desk[worker], s.dev.kernels
 	if c.tall {
-		for chunk := lo; chunk < hi; chunk++ {
-			from, rows := c.rowsOf(chunk)
+		for range hi - lo {
+			from, rows := c.rowsOf(c.next(worker, stage))
 			c.run(d, ks, 0, tilesOf(c.all), from, rows)
 		}
 		return

@@ -65,7 +65,7 @@ func (s *stream) Mix(u, cm, x metal.Mat, m *metal.Mixer, sc metal.MixScratch) {
 		s.workers.runStages([]stage{c.perChunk()}, c.fn)
 	} else {
 		c.halves = 1
-		if c.rows >= 4 {
+		if c.rows >= 4 && s.workers.threads > 1 {
 			c.halves = 2 // few tiles: rows are shared out too
 		}
 		// One row cannot be shared out: inject, which nothing here waits for, evens out the last stage.
@@ -120,8 +120,8 @@ func (s *stream) mixUnits(worker, stage, lo, hi int) {
 	c := &s.mix
 	d, ks := &s.desk[worker], s.dev.kernels
 	if c.tall {
-		for chunk := lo; chunk < hi; chunk++ {
-			from, rows := c.rowsOf(chunk)
+		for range hi - lo {
+			from, rows := c.rowsOf(c.next(worker, stage))
 			c.norms(ks, c.normed, from*c.streams, (from+rows)*c.streams)
 			d.products(ks, c.first, 0, tilesOf(c.first), c.normed, from, rows, c.turn<<3)
 			c.gains(from, rows)
@@ -161,10 +161,13 @@ func (s *stream) mixUnits(worker, stage, lo, hi int) {
 
 // norms does groups lo..hi-1, group g being stream g mod S of row g / S.
 func (c *mixCall) norms(ks *kernelSet, normed mat, lo, hi int) {
-	h, v := c.u.cols, ks.simd()
-	for g := lo; g < hi; g++ {
-		r, o := g/c.streams, g%c.streams*h
-		rmsNorm(v, normed.row(r)[o:o+h], c.x.row(r)[o:o+h], c.norm[o:o+h], c.eps)
+	h := c.u.cols
+	for lo < hi {
+		r, first := lo/c.streams, lo%c.streams
+		n := min(c.streams-first, hi-lo)
+		o := first * h
+		norms(ks.simd(), normed.row(r)[o:], c.x.row(r)[o:], c.norm[o:], normSteps{h, h, h}, h, n, float32(h), c.eps)
+		lo += n
 	}
 }
 
@@ -183,24 +186,17 @@ func (c *mixCall) gains(lo, rows int) {
 
 // columns makes columns from..to-1 of u for rows lo..lo+rows-1.
 func (c *mixCall) columns(d *desk, ks *kernelSet, normed mat, from, to, lo, rows int) {
-	h, inner, v := c.u.cols, c.up.cols, ks.simd()
+	h, inner := c.u.cols, c.up.cols
 	if key := c.turn<<16 + uint64(lo); d.lowKey != key {
 		d.low = grow(d.low, rows*inner)
 		for r := range rows {
-			y := d.low[r*inner:][:inner]
-			copy(y, c.low.row(lo+r))
-			ks.siluScale(y, c.scale)
+			copy(d.low[r*inner:][:inner], c.low.row(lo+r))
 		}
+		siluScaleRows(ks, mat{f: d.low, rows: rows, cols: inner, stride: inner}, c.scale, 0, rows)
 		d.lowKey = key
 	}
 	x := rowsOf{base: unsafe.Pointer(unsafe.SliceData(d.low)), stride: uintptr(inner) * 4}
 	x = d.input(ks, c.up, x, rows, c.turn<<16+uint64(lo)+1<<63)
-	for len(d.share) < c.width {
-		d.share = append(d.share, 0)
-	}
-	for i := range d.share {
-		d.share[i] = c.scale
-	}
 	for ; from < to; from += c.width {
 		n := min(c.width, to-from)
 		wide := c.streams * n
@@ -209,12 +205,7 @@ func (c *mixCall) columns(d *desk, ks *kernelSet, normed mat, from, to, lo, rows
 			d.multiply(ks, c.up, 0, (s*h+from)/tileN, n/tileN, &x, rows, unsafe.Pointer(&d.part[s*n]), uintptr(wide)*4)
 		}
 		for r := range rows {
-			y, m, z := c.u.row(lo + r)[from:from+n], d.part[r*wide:][:wide], normed.row(lo + r)[from:]
-			ks.sigmoidMul(y, m[:n], z[:n])
-			for s := 1; s < c.streams; s++ {
-				ks.addGated(y, m[s*n:][:n], z[s*h:][:n])
-			}
-			convTap(v, y, y, d.share[:n], true)
+			mixStreams(ks, c.u.row(lo + r)[from:from+n], d.part[r*wide:][:wide], normed.row(lo + r)[from:], n, h, c.streams)
 		}
 	}
 }

@@ -18,16 +18,26 @@ func (s *stream) MixStreams(u, mix, normed metal.Mat, streams int) {
 }
 
 func mixRows(k *kernelSet, u, mix, normed mat, streams, lo, hi int) {
-	inv := 1 / float32(streams)
-	h := u.cols
 	for r := lo; r < hi; r++ {
-		y, m, n := u.row(r), mix.row(r), normed.row(r)
-		k.sigmoidMul(y, m[:h], n[:h])
-		for o := h; o < len(m); o += h {
-			k.addGated(y, m[o:o+h], n[o:o+h])
-		}
-		for i := range y {
-			y[i] *= inv
-		}
+		mixStreams(k, u.row(r), mix.row(r), normed.row(r), u.cols, u.cols, streams)
+	}
+}
+
+// mixStreams does one row, or some columns of it: stream s begins at m[s*mStep] and z[s*zStep].
+func mixStreams(k *kernelSet, u, m, z []float32, mStep, zStep, streams int) {
+	inv, done := 1/float32(streams), 0
+	if streams == 4 {
+		done = headMix(k.simd(), u, m, z, mStep, zStep, inv)
+	}
+	y := u[done:]
+	if len(y) == 0 {
+		return
+	}
+	k.sigmoidMul(y, m[done:][:len(y)], z[done:][:len(y)])
+	for s := 1; s < streams; s++ {
+		k.addGated(y, m[s*mStep+done:][:len(y)], z[s*zStep+done:][:len(y)])
+	}
+	for i := range y {
+		y[i] *= inv
 	}
 }

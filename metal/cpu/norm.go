@@ -23,16 +23,27 @@ func (s *stream) Norm(dst, src metal.Mat, w metal.Vec, groups int, eps float32) 
 func normRows(k simd, dst, src mat, w []float32, groups int, eps float32, lo, hi int) {
 	n := src.cols / groups
 	for r := lo; r < hi; r++ {
-		x, y := src.row(r), dst.row(r)
-		for g := 0; g < len(x); g += n {
-			rmsNorm(k, y[g:g+n], x[g:g+n], w[g:g+n], eps)
-		}
+		norms(k, dst.row(r), src.row(r), w, normSteps{n, n, n}, n, groups, float32(n), eps)
+	}
+}
+
+// normSteps is the values from the beginning of a group to that of the next in the rows of a norm.
+type normSteps struct{ y, x, w int }
+
+// norms sets y = (x * inv) * w for groups of n values, inv = 1/sqrt(sum x^2 / count + eps), the sum by the lane rule. y may be x.
+func norms(k simd, y, x, w []float32, s normSteps, n, groups int, count, eps float32) {
+	if allNorms(k, y, x, w, s, n, groups, count, eps) {
+		return
+	}
+	for g := range groups {
+		v := x[g*s.x:][:n]
+		scaleBy(k, y[g*s.y:][:n], v, w[g*s.w:][:n], 1/sqrt32(laneSquares(k, v)/count+eps))
 	}
 }
 
 // rmsNorm sets y = (x * inv) * w; y may be x.
 func rmsNorm(k simd, y, x, w []float32, eps float32) {
-	scaleBy(k, y, x, w, invRMS(k, x, eps))
+	norms(k, y, x, w, normSteps{}, len(x), 1, float32(len(x)), eps)
 }
 
 // scaleBy sets y = (x * inv) * w; y may be x.

@@ -23,10 +23,9 @@ func normRopeRows(k simd, dst, src mat, w []float32, heads, step int, eps float3
 	dim := len(w)
 	for r := lo; r < hi; r++ {
 		y, x, a := dst.row(r), src.row(r), cs.row(r)
+		norms(k, y, x, w, normSteps{y: dim, x: step}, dim, heads, float32(dim), eps)
 		for h := range heads {
-			v := y[h*dim : (h+1)*dim]
-			rmsNorm(k, v, x[h*step:h*step+dim], w, eps)
-			rotate(v, a)
+			rotate(y[h*dim:(h+1)*dim], a)
 		}
 	}
 }

@@ -31,8 +31,15 @@ func (s *stream) prepareAll(p *prepared, x rowsOf, rows int, w *weight) rowsOf {
 	return out
 }
 
+// prepareCall bounds the columns of one call: assembly cannot be preempted, and the collector waits for it.
+const prepareCall = 1 << 15
+
 func prepareRows(ks *kernelSet, out, x rowsOf, w *weight, lo, hi int) {
-	for r := lo; r < hi; r++ {
-		ks.prepare(out.at(r), unsafe.Slice((*float32)(x.at(r)), w.cols), w.group, w.center)
+	n := 1 // rows of a call
+	if x.pick == nil && int(x.stride) == 4*w.cols {
+		n = max(1, prepareCall/w.cols) // they lie end to end on both sides
+	}
+	for r := lo; r < hi; r += n {
+		ks.prepare(out.at(r), unsafe.Slice((*float32)(x.at(r)), min(n, hi-r)*w.cols), w.group, w.center)
 	}
 }

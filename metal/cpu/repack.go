@@ -29,7 +29,11 @@ func (w *weight) repack(p *metal.Part, e, tile int) {
 		case metal.FormatBF16:
 			src := p.Data[row*w.cols*2:][:w.cols*2]
 			for k := range w.cols {
-				le.PutUint16(dst[(k/2*tileN+lane)*4+k%2*2:], le.Uint16(src[k*2:]))
+				at := (k/2*tileN+lane)*4 + k%2*2
+				if w.layout == layNarrow {
+					at = (k/4*narrowN+lane)*8 + k%4*2
+				}
+				le.PutUint16(dst[at:], le.Uint16(src[k*2:]))
 			}
 		case metal.FormatQ8:
 			src := p.Data[row*w.cols:][:w.cols]

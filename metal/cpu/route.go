@@ -23,14 +23,15 @@ func routeRows(k *kernelSet, ids imat, w, logits mat, renorm bool, lo, hi int) {
 	defer c.free()
 	p, v := c.f, k.simd()
 	for r := lo; r < hi; r++ {
-		x := logits.row(r)
-		copy(p, x)
-		k.expShift(p, largest(v, x))
-		z := laneSum(p)
-		for e := range p {
-			p[e] /= z
+		if x := logits.row(r); !routeRow(v, ids.row(r), w.row(r), x) {
+			copy(p, x)
+			k.expShift(p, largest(v, x))
+			z := laneSum(p)
+			for e := range p {
+				p[e] /= z
+			}
+			routeTop(ids.row(r), w.row(r), p)
 		}
-		routeTop(ids.row(r), w.row(r), p)
 		if renorm {
 			var sum float32
 			for _, v := range w.row(r) {

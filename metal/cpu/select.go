@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/flashlane/flashlane/metal"
 )
@@ -115,34 +116,77 @@ func scoreBlocks(k simd, row, q, bank, fresh []float32, b0, b1, split, heads, di
 
 // score sets dst[b] = sum_h relu(<q_h, keys_b>) for len(dst) consecutive keys.
 func score(k simd, dst, q, keys []float32, heads, dim int) {
-	var room [selectDots]float32
+	var room [4 * selectDots]float32
 	for from := 0; from < len(dst); from += selectDots {
 		sum := dst[from:min(from+selectDots, len(dst))]
-		dots := room[:len(sum)]
+		n := len(sum)
+		dots, runs := room[:4*n], [1]run{{from, n}}
 		clear(sum)
-		for h := range heads {
-			attendScores(k, dots, q[h*dim:][:dim], keys, []run{{from, len(sum)}}, dim, 1)
-			for b, d := range dots {
-				if d > 0 {
-					sum[b] += d
+		for h := 0; h < heads; {
+			if heads-h >= 4 && groupScores(k, dots, q[h*dim:], keys, runs[:], dim, dim, n, 1) {
+				for range 4 {
+					addPositive(k, sum, dots)
+					dots = dots[n:]
 				}
+				dots = room[:4*n]
+				h += 4
+				continue
 			}
+			attendScores(k, dots[:n], q[h*dim:][:dim], keys, runs[:], dim, 1)
+			addPositive(k, sum, dots)
+			h++
 		}
 	}
 }
 
+// addPositive adds those of the first len(sum) dots that are above 0.
+func addPositive(k simd, sum, dots []float32) {
+	dots = dots[:len(sum)]
+	for b := headPositive(k, sum, dots); b < len(sum); b++ {
+		if d := dots[b]; d > 0 {
+			sum[b] += d
+		}
+	}
+}
+
+const (
+	chooseFew  = 4096 // scores up to which
+	fewBits    = 8    // so many bits are counted at a time, and beyond
+	chooseBits = 11   // so many
+)
+
 // choose writes the ids of the len(ids) largest scores, ascending; ties go to the lowest id. Scores are not negative and
-// not NaN, so their bits order as they do; len(ids) < len(scores). The threshold's bits are found 11, 11 and 10 at a time.
+// not NaN, so their bits order as they do; len(ids) < len(scores). The threshold's bits are found some at a time, from the first in which scores
+// differ on, until all scores that begin with them belong to the top or the last bit is known.
 func choose(ids []int32, scores []float32) {
-	var count [2048]int32
-	var prefix, mask uint32
-	need := int32(len(ids)) // how many of the values that match prefix belong to the top
-	for _, digit := range [3]struct{ shift, bits uint }{{21, 11}, {10, 11}, {0, 10}} {
-		clear(count[:])
-		low := uint32(1)<<digit.bits - 1
+	if len(scores) > chooseFew {
+		var counts [1 << chooseBits]int32
+		chooseBy(ids, scores, counts[:], chooseBits)
+		return
+	}
+	var counts [1 << fewBits]int32
+	chooseBy(ids, scores, counts[:], fewBits)
+}
+
+// chooseBy is choose with room for the counts of so many bits.
+func chooseBy(ids []int32, scores []float32, counts []int32, most int) {
+	first, differ := math.Float32bits(scores[0]), uint32(0)
+	for _, v := range scores {
+		differ |= math.Float32bits(v) ^ first
+	}
+	shift := bits.Len32(differ)
+	mask := ^uint32(0) << shift                       // of the bits of the threshold that are known,
+	prefix := first & mask                            // which are these
+	need, have := int32(len(ids)), int32(len(scores)) // of the scores that begin with prefix: belong to the top, and are there
+	for shift > 0 && need < have {
+		step := min(shift, most)
+		shift -= step
+		low := uint32(1)<<step - 1
+		count := counts[:low+1]
+		clear(count)
 		for _, v := range scores {
 			if b := math.Float32bits(v); b&mask == prefix {
-				count[b>>digit.shift&low]++
+				count[b>>shift&low]++
 			}
 		}
 		d := low
@@ -150,19 +194,25 @@ func choose(ids []int32, scores []float32) {
 			need -= count[d]
 			d--
 		}
-		prefix |= d << digit.shift
-		mask |= low << digit.shift
+		have = count[d]
+		prefix |= d << shift
+		mask |= low << shift
 	}
 	n := 0
 	for b, v := range scores {
-		switch bits := math.Float32bits(v); {
-		case bits > prefix:
-		case bits == prefix && need > 0:
-			need--
-		default:
-			continue
+		if n == len(ids) {
+			break
 		}
 		ids[n] = int32(b)
-		n++
+		top := math.Float32bits(v) & mask
+		take := (prefix - top - 1) >> 31 // 1 from prefix on; no branch, since about every second score is taken
+		if top == prefix && need < have {
+			if need == 0 {
+				take = 0
+			} else {
+				need, have = need-1, have-1
+			}
+		}
+		n += int(take)
 	}
 }

@@ -48,9 +48,25 @@ func (s *stream) SiluScale(x metal.Mat, scale float32) {
 }
 
 func siluScaleRows(k *kernelSet, m mat, scale float32, lo, hi int) {
-	for r := lo; r < hi; r++ {
-		k.siluScale(m.row(r), scale)
+	for n := 0; lo < hi; lo += n {
+		n = min(hi-lo, endToEnd(m))
+		k.siluScale(m.f[lo*m.stride:][:n*m.cols], scale)
 	}
+}
+
+// sweepCall bounds the elements of one call of a sweep: assembly cannot be preempted, and the collector waits for it.
+const sweepCall = 1 << 14
+
+// endToEnd is the rows that one call of a sweep may take: one, unless the rows of all matrices lie end to end, which saves short rows the loops that they
+// do not fill.
+func endToEnd(all ...mat) int {
+	n := max(1, sweepCall/max(1, all[0].cols))
+	for i := range all {
+		if all[i].stride != all[i].cols {
+			n = 1
+		}
+	}
+	return n
 }
 
 // SiluMul sets dst = silu(g) * u. dst may be g or u.
@@ -69,8 +85,9 @@ func (s *stream) SiluMul(dst, g, u metal.Mat) {
 }
 
 func siluMulRows(k *kernelSet, dst, g, u mat, lo, hi int) {
-	for r := lo; r < hi; r++ {
-		k.siluMul(dst.row(r), g.row(r), u.row(r))
+	for n := 0; lo < hi; lo += n {
+		n = min(hi-lo, endToEnd(dst, g, u))
+		k.siluMul(dst.f[lo*dst.stride:][:n*dst.cols], g.f[lo*g.stride:][:n*g.cols], u.f[lo*u.stride:][:n*u.cols])
 	}
 }
 

@@ -51,6 +51,7 @@ type groupArgs struct {
 	count  int            // of runs
 	stride int            // from token to token
 	dim    int            // from head to head of q
+	z      unsafe.Pointer // sums of the scores, [4]; of values on amd64 only
 	total  int            // from head to head of p
 	scale  float32
 }

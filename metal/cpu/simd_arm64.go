@@ -72,14 +72,15 @@ func headMulAdd(k simd, y, x, w []float32) int {
 	return n
 }
 
-// headConv4 does all taps of a kernel of four at once, for the columns that fill whole lanes; w holds tap j at j*c.
-func headConv4(k simd, y []float32, x *[4][]float32, w []float32, c int) int {
+// headConv4 does all taps of a kernel of four at once, for the columns that fill whole lanes; w holds tap j at j*c. It says
+// whether it has applied silu to them too.
+func headConv4(k simd, y []float32, x *[4][]float32, w []float32, c int) (done int, silu bool) {
 	n := len(y) &^ 15
 	if n == 0 || k == simdNone {
-		return 0
+		return 0, false
 	}
 	conv4NEON(&y[0], &x[0][:n][0], &x[1][:n][0], &x[2][:n][0], &x[3][:n][0], &w[:3*c+n][0], 4*c, n)
-	return n
+	return n, false
 }
 
 // asmTokens bounds the keys or values one assembly call walks: assembly cannot be preempted, and the garbage collector

@@ -18,6 +18,8 @@ func headDelta(_ simd, _, _, _, _, _, _ []float32, _, _ float32) int      { retu
 func groupScores(simd, []float32, []float32, []float32, []run, int, int, int, float32) bool {
 	return false
 }
-func groupValues(simd, []float32, []float32, []float32, []run, int, int, int) bool { return false }
+func groupValues(simd, *[4]float32, []float32, []float32, []float32, []run, int, int, int) bool {
+	return false
+}
 
-func headConv4(simd, []float32, *[4][]float32, []float32, int) int { return 0 }
+func headConv4(simd, []float32, *[4][]float32, []float32, int) (int, bool) { return 0, false }

@@ -69,7 +69,16 @@ func TestSimd(t *testing.T) {
 				one("largest", func(k simd) float32 { return largest(k, a) + 0 })
 				many("scaleBy", func(k simd, y []float32) { scaleBy(k, y, a, b, 0.3) })
 				many("rmsNorm", func(k simd, y []float32) { rmsNorm(k, y, a, b, 1e-6) })
+				beta := make([]float32, n)
+				many("decayHeads", func(k simd, y []float32) { decayHeads(k, beta, y, b, a, c, a) })
+				many("decayHeads: beta", func(k simd, y []float32) { decayHeads(k, y, beta, a, b, c, b) })
 				many("convTap first", func(k simd, y []float32) { convTap(k, y, a, b, true) })
+				many("addPositive", func(k simd, y []float32) {
+					for i := range y {
+						y[i] += 0 // sums start from +0
+					}
+					addPositive(k, y, a)
+				})
 				many("convTap", func(k simd, y []float32) { convTap(k, y, a, b, false) })
 			}
 		}
@@ -140,6 +149,81 @@ func TestSimdDelta(t *testing.T) {
 	}
 }
 
+// TestSimdDeltaRows does the same for several rows at once.
+func TestSimdDeltaRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 9))
+	for _, w := range simdLevels() {
+		for _, keys := range []int{1, 5, 32} {
+			for _, cols := range []int{16, 32, 64, 96} {
+				for _, rows := range []int{1, 2, 7} {
+					full := func(cols int) mat {
+						return mat{f: values(rng, rows*(cols+3), false), rows: rows, cols: cols + 3, stride: cols + 3}
+					}
+					v, beta, decay := full(cols).part(0, rows, 2, cols), full(1).part(0, rows, 1, 1), full(1).part(0, rows, 1, 1)
+					from, norm := values(rng, keys*cols, false), values(rng, 2*keys*rows, false)
+					run := func(w simd, inplace bool) (state []float32, out mat) {
+						state, out = make([]float32, keys*cols), mat{f: make([]float32, rows*(cols+5)), rows: rows, cols: cols, stride: cols + 5}
+						src := from
+						if inplace {
+							copy(state, from)
+							src = state
+						}
+						deltaRows(w, state, src, norm, v, out, beta, decay, make([]float32, cols))
+						return state, out
+					}
+					state, out := run(simdNone, false)
+					for _, inplace := range []bool{false, true} {
+						gotState, gotOut := run(w, inplace)
+						what := fmt.Sprintf("level %d, %d rows, [%d %d], in place %v", w, rows, keys, cols, inplace)
+						equalBits(t, what+": state", gotState, state)
+						equalBits(t, what+": output", gotOut.f, out.f)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSimdRoute does the same for routers, with ties, infinities and NaN.
+func TestSimdRoute(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 9))
+	for _, ks := range kernelSets() {
+		for _, experts := range []int{7, 16, 32} {
+			for _, k := range []int{1, 4, 7} {
+				const rows = 200
+				logits := mat{f: values(rng, rows*experts, false), rows: rows, cols: experts, stride: experts}
+				for r := range rows {
+					x := logits.row(r)
+					for e := range x {
+						x[e] = float32(math.Mod(float64(x[e]), 50))
+						if r%2 == 0 {
+							x[e] = float32(rng.IntN(4)) // ties
+						}
+						if r%7 == 0 && rng.IntN(20) == 0 {
+							x[e] = values(rng, 1, true)[0]
+						}
+					}
+				}
+				run := func(ks *kernelSet) (ids imat, w mat) {
+					ids = imat{i: make([]int32, rows*k), rows: rows, cols: k, stride: k}
+					w = mat{f: make([]float32, rows*k), rows: rows, cols: k, stride: k}
+					routeRows(ks, ids, w, logits, true, 0, rows)
+					return ids, w
+				}
+				ids, w := run(ks)
+				wantIDs, want := run(goKernels())
+				what := fmt.Sprintf("%s, %d of %d", ks.name, k, experts)
+				equalBits(t, what, w.f, want.f)
+				for i := range ids.i {
+					if ids.i[i] != wantIDs.i[i] {
+						t.Fatalf("%s: row %d: got expert %d, want %d", what, i/k, ids.i[i], wantIDs.i[i])
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestSimdGroup compares four heads at once with one at a time, over runs of every remainder.
 func TestSimdGroup(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -165,8 +249,29 @@ func TestSimdGroup(t *testing.T) {
 				for h := range 4 {
 					attendValues(simdNone, ref[h*dim:][:dim], want[h*total:][:total], keys, runs, stride)
 				}
-				if groupValues(v, acc, want, keys, runs, stride, dim, total) {
+				z, zRef := new([4]float32), sums(want, total, 4)
+				if groupValues(v, z, acc, want, keys, runs, stride, dim, total) {
 					equalBits(t, what+": values", acc, ref)
+					equalBits(t, what+": sums", z[:], zRef[:])
+				}
+			}
+		}
+	}
+}
+
+// TestSimdNorms does the same for norms of several groups, with and without a step between them.
+func TestSimdNorms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	for _, v := range simdLevels() {
+		for _, n := range []int{1, 15, 16, 32, 48, 100, 256} {
+			for _, groups := range []int{1, 2, 5} {
+				for _, special := range []bool{false, true} {
+					s := normSteps{n + rng.IntN(3), n + rng.IntN(20), rng.IntN(2) * n}
+					x, w := values(rng, groups*s.x, special), values(rng, groups*n, special)
+					got, want := make([]float32, groups*s.y), make([]float32, groups*s.y)
+					norms(v, got, x, w, s, n, groups, float32(n), 1e-6)
+					norms(simdNone, want, x, w, s, n, groups, float32(n), 1e-6)
+					equalBits(t, fmt.Sprintf("level %d, %d groups of %d, steps %v, special %v", v, groups, n, s, special), got, want)
 				}
 			}
 		}

@@ -94,6 +94,11 @@ var sweepConsts = [...][8]float32{
 	{expMax, expMax, expMax, expMax, expMax, expMax, expMax, expMax},
 	repeat8(float32(math.Inf(1))),
 	repeat8(float32(math.Copysign(0, -1))),
+	repeat8(-expBeyond),
+	repeat8(expBeyond),
 }
+
+// expBeyond is past the largest argument with a finite exponential and, negative, past the smallest one that is not 0: assembly clamps to it.
+const expBeyond float32 = 89
 
 func repeat8(v float32) [8]float32 { return [8]float32{v, v, v, v, v, v, v, v} }

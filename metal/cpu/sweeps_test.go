@@ -78,3 +78,33 @@ func BenchmarkSweep(b *testing.B) {
 		}
 	}
 }
+
+// TestMixStreamsBits compares MixStreams of every kernel set with its definition, for four streams, which have assembly of their own, and
+// others, with gates at the edges of the exponential.
+func TestMixStreamsBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 8))
+	for _, ks := range kernelSets() {
+		for _, streams := range []int{1, 3, 4, 5} {
+			for _, n := range []int{1, 15, 16, 33, 128} {
+				for _, special := range []bool{false, true} {
+					mStep, zStep := n+rng.IntN(5), n+rng.IntN(5)
+					m, z, u := values(rng, streams*mStep, special), values(rng, streams*zStep, special), make([]float32, n+1)
+					u[n] = 5
+					want := make([]float32, n+1)
+					want[n] = 5
+					for i := range n {
+						for s := range streams {
+							want[i] += float32(1 / (1 + expf32(-m[s*mStep+i])) * z[s*zStep+i])
+							if s == 0 {
+								want[i] = float32(1 / (1 + expf32(-m[i])) * z[i])
+							}
+						}
+						want[i] *= 1 / float32(streams)
+					}
+					mixStreams(ks, u[:n], m, z, mStep, zStep, streams)
+					equalBits(t, fmt.Sprintf("%s, %d streams of %d, special %v", ks.name, streams, n, special), u, want)
+				}
+			}
+		}
+	}
+}

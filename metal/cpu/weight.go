@@ -14,11 +14,15 @@ var ErrWeight = errors.New("cpu: bad weight")
 // tileN is the number of outputs that sit side by side in a repacked weight.
 const tileN = 16
 
+// narrowN is the most outputs of a narrow weight.
+const narrowN = 4
+
 // layout is how a weight's values lie on this device. Every matrix is cut into tiles of 16 outputs (the last padded with
 // zeros); inside a tile the 16 values of one k lie together, so that a kernel loads 16 weights and multiplies them by one x.
 //
 //	layF32   [tile][k][16] f32 (f32 and f16 packs)
 //	layBF16  [tile][k/2][16] u32: k even in the low half, k odd in the high half
+//	layNarrow [k/4][4][4] u16: bf16 of a matrix with no more than four outputs, four columns of an output together
 //	layQ8    [tile][k/4][16][4] u8: four columns of an output lie together, as the integer kernels take them
 //	layQ4    [tile][k/8][16][4] u8: column k+j in the low half of byte j, column k+4+j in the high half
 //
@@ -28,6 +32,7 @@ type layout uint8
 const (
 	layF32 layout = iota
 	layBF16
+	layNarrow // where the kernel set has it
 	layQ8
 	layQ4
 	layouts
@@ -40,6 +45,8 @@ func (l layout) tileBytes(k int) int {
 		return k * tileN * 4
 	case layBF16:
 		return (k + 1) / 2 * tileN * 4
+	case layNarrow:
+		return k * narrowN * 2
 	case layQ8:
 		return k * tileN
 	default:
@@ -108,6 +115,9 @@ func (d *Device) Load(spec metal.WeightSpec) (metal.Weight, error) {
 	switch spec.Format {
 	case metal.FormatBF16:
 		w.layout = layBF16
+		if spec.Rows <= narrowN && spec.Cols%4 == 0 && d.kernels.rows[layNarrow] > 0 {
+			w.layout = layNarrow
+		}
 	case metal.FormatQ8:
 		w.layout, w.center = layQ8, 128
 	case metal.FormatQ4:

@@ -78,3 +78,40 @@ func expand512(w *writer, l lay) {
 	w.op("VZEROUPPER")
 	w.op("RET")
 }
+
+// narrow512 multiplies by a matrix of four outputs at most: lane 4n+j of a row's accumulator Z(r) is chain j of output n, so one instruction
+// does four columns. Z24 weights, Z25 four values of x four times, Z26 scratch.
+func narrow512(w *writer, rows int) {
+	loadArgs(w, bf16, rows)
+	w.op("MOVL $0x1111, AX")
+	w.op("KMOVW AX, K1")
+	for r := range rows {
+		w.op("VPXORD Z%d, Z%d, Z%d", r, r, r)
+	}
+	w.op("XORL AX, AX")
+	w.op("MOVQ kernelArgs_k(BX), R15")
+	w.label("four")
+	w.op("VPMOVZXWD (SI), Z24")
+	w.op("VPSLLD $16, Z24, Z24")
+	for r := range rows {
+		w.op("VBROADCASTF32X4 (%s)(AX*4), Z25", xReg[r])
+		w.op("VFMADD231PS Z25, Z24, Z%d", r)
+	}
+	w.op("ADDQ $32, SI")
+	w.op("ADDQ $4, AX")
+	w.op("CMPQ AX, R15")
+	w.op("JLT four")
+	for r := range rows {
+		w.op("VPERMILPS $0xb1, Z%d, Z26", r)
+		w.op("VADDPS Z26, Z%d, Z%d", r, r)
+		w.op("VPERMILPS $0x4e, Z%d, Z26", r)
+		w.op("VADDPS Z26, Z%d, Z%d", r, r)
+		w.op("VCOMPRESSPS.Z Z%d, K1, Z26", r)
+		w.op("VMOVUPS X26, (DX)")
+		if r < rows-1 {
+			w.op("ADDQ kernelArgs_yStride(BX), DX")
+		}
+	}
+	w.op("VZEROUPPER")
+	w.op("RET")
+}

@@ -56,8 +56,8 @@ func files() map[string]string {
 		"linear_avx512_amd64.s": assembly(avx512),
 		"linear_avx2_amd64.s":   assembly(avx2),
 		"linear_amd64.go":       declarations(),
-		"sweep_avx512_amd64.s":  sweepAssembly(avx512, "Z", 64),
-		"sweep_avx2_amd64.s":    sweepAssembly(avx2, "Y", 32),
+		"sweep_avx512_amd64.s":  sweepAssembly512(),
+		"sweep_avx2_amd64.s":    sweepAssembly(),
 		"sweep_amd64.go":        sweepDeclarations(),
 	}
 	maps.Copy(all, armFiles())
@@ -71,16 +71,18 @@ type set struct {
 	linear func(w *writer, l lay, rows int) // plain layouts
 	fixed  func(w *writer, l lay, rows int) // affine ones
 	expand func(w *writer, l lay)
+	narrow bool // has kernels for a few outputs
 }
 
 var (
-	avx512 = set{"AVX512", 6, linear512, fixed512, expand512}
-	avx2   = set{"AVX2", 3, linear256, fixed256, expand256}
+	avx512 = set{"AVX512", 6, linear512, fixed512, expand512, true}
+	avx2   = set{"AVX2", 3, linear256, fixed256, expand256, false}
 )
 
 func linearName(s set, l lay, rows int) string {
 	return fmt.Sprintf("linear%sx%d%s", layNames[l], rows, s.name)
 }
+func narrowName(rows int) string     { return fmt.Sprintf("linearNarrowx%dAVX512", rows) }
 func expandName(s set, l lay) string { return "expand" + layNames[l] + s.name }
 
 func assembly(s set) string {
@@ -100,6 +102,10 @@ func assembly(s set) string {
 			s.expand(w, l)
 		}
 	}
+	for r := 1; s.narrow && r <= s.rows; r++ {
+		w.text(narrowName(r), fmt.Sprintf("BF16 weights of four outputs at most, rows of x: %d.", r))
+		narrow512(w, r)
+	}
 	return w.String()
 }
 
@@ -114,6 +120,9 @@ func declarations() string {
 			if l == bf16 {
 				fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *kernelArgs)\n", expandName(s, l))
 			}
+		}
+		for r := 1; s.narrow && r <= s.rows; r++ {
+			fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *kernelArgs)\n", narrowName(r))
 		}
 		for l := f32; l <= q4; l++ {
 			if l == f32 {
@@ -131,6 +140,13 @@ func declarations() string {
 			fmt.Fprintf(&b, "\ts.linear[lay%s] = [maxRows]func(*kernelArgs){%s}\n", layNames[l], strings.Join(names, ", "))
 			if l == bf16 {
 				fmt.Fprintf(&b, "\ts.expand[lay%s] = %s\n", layNames[l], expandName(s, l))
+			}
+			if l == bf16 && s.narrow {
+				for r := range names {
+					names[r] = narrowName(r + 1)
+				}
+				fmt.Fprintf(&b, "\ts.rows[layNarrow] = %d\n", s.rows)
+				fmt.Fprintf(&b, "\ts.linear[layNarrow] = [maxRows]func(*kernelArgs){%s}\n", strings.Join(names, ", "))
 			}
 		}
 		b.WriteString("}\n")
