@@ -39,15 +39,17 @@ func TestConform(t *testing.T) {
 	}
 }
 
-// TestBits holds the kernel sets to their common device kind: all results have the same bits.
+// TestBits holds the kernel sets to their common device kind: in either precision all results have the same bits.
 func TestBits(t *testing.T) {
-	want := conform.Digests(t, open(t, Options{Threads: 1, Kernels: "go"}))
-	for i, set := range kernelSets() {
-		for _, threads := range []int{3, 1}[:max(1, 2-i)] {
-			got := conform.Digests(t, open(t, Options{Threads: threads, Kernels: set.name}))
-			for _, name := range slices.Sorted(maps.Keys(want)) {
-				if got[name] != want[name] {
-					t.Errorf("%s with kernels %s and %d threads: other bits than the portable kernels with one", name, set.name, threads)
+	for _, p := range []Precision{Exact, Fast} {
+		want := conform.Digests(t, open(t, Options{Threads: 1, Kernels: "go", Precision: p}))
+		for i, set := range kernelSets() {
+			for _, threads := range []int{3, 1}[:max(1, 2-i)] {
+				got := conform.Digests(t, open(t, Options{Threads: threads, Kernels: set.name, Precision: p}))
+				for _, name := range slices.Sorted(maps.Keys(want)) {
+					if got[name] != want[name] {
+						t.Errorf("%s, precision %s, with kernels %s and %d threads: other bits than the portable kernels with one", name, p, set.name, threads)
+					}
 				}
 			}
 		}
