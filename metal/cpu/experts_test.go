@@ -55,6 +55,7 @@ func TestExpertsBits(t *testing.T) {
 				var ws [3]metal.Weight
 				for i := range specs {
 					ws[i] = s.mustLoad(t, specs[i])
+					specs[i] = asMultiplied(s.precision(), specs[i])
 				}
 				for _, rows := range []int{1, 2, 5, 40} {
 					x, y := s.randomMat(t, rng, rows, sh.hidden), s.randomMat(t, rng, rows, sh.hidden)

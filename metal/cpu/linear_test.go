@@ -26,6 +26,7 @@ func TestLinearBits(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(sh.rows), uint64(sh.cols)))
 				spec := randomSpec(rng, f, sh.rows, sh.cols, sh.group, 1)
 				w := s.mustLoad(t, spec)
+				spec = asMultiplied(s.precision(), spec)
 				top := 17
 				if sh.rows*sh.cols < 3000 {
 					top = 50

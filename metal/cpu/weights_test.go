@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/flashlane/flashlane/metal"
@@ -104,6 +105,44 @@ func refDot(w, x []float32) float32 {
 		c[k%4] = fmaSoft(w[k], x[k], c[k%4])
 	}
 	return (c[0] + c[1]) + (c[2] + c[3])
+}
+
+// asMultiplied is the spec that products see: in precision Fast plain weights have codes, made here a value at a time.
+func asMultiplied(p Precision, s metal.WeightSpec) metal.WeightSpec {
+	if p == Exact || s.Group != 0 || s.Cols%32 != 0 {
+		return s
+	}
+	c := metal.WeightSpec{Name: s.Name, Format: metal.FormatQ8, Rows: s.Rows, Cols: s.Cols, Group: 32}
+	if s.Cols%64 == 0 {
+		c.Group = 64
+	}
+	short := func(v float64) (float64, uint16) { // the nearest number of 8 bits: the candidates are the two around v
+		down := math.Float32bits(float32(v)) &^ 0xffff
+		near, far := float64(math.Float32frombits(down)), float64(math.Float32frombits(down+0x10000))
+		if d := math.Abs(far-v) - math.Abs(near-v); d < 0 || d == 0 && down>>16%2 == 1 {
+			return far, uint16(down>>16) + 1
+		}
+		return near, uint16(down >> 16)
+	}
+	le := binary.LittleEndian
+	for e := range s.Parts {
+		var part metal.Part
+		for i := 0; i < s.Rows*s.Cols; i += c.Group {
+			var g []float64
+			for k := range c.Group {
+				g = append(g, float64(specValue(&s, e, i/s.Cols, i%s.Cols+k)))
+			}
+			bias, b := short(slices.Min(g))
+			scale, sc := short(float64(float32(float32(slices.Max(g)-slices.Min(g)) / 255)))
+			part.Scales, part.Biases = le.AppendUint16(part.Scales, sc), le.AppendUint16(part.Biases, b)
+			for _, v := range g {
+				q := math.RoundToEven(float64(float32(float32(v-bias) / float32(scale))))
+				part.Data = append(part.Data, byte(math.Min(math.Max(q, 0), 255)))
+			}
+		}
+		c.Parts = append(c.Parts, part)
+	}
+	return c
 }
 
 // refProduct is the canonical sum of output n of part e, straight from the definition (doc.go, fixed.go, fast.go).
