@@ -67,7 +67,7 @@ func New(o Options) (*Device, error) {
 	if d.limit == 0 {
 		d.limit = total
 	}
-	d.info = metal.Info{Kind: o.Precision.kind(), Name: cpuName(), Kernels: ks.name, Threads: o.Threads, MemTotal: total}
+	d.info = metal.Info{Kind: o.Precision.kind(), Name: cpuName(), Precision: o.Precision.String(), Kernels: ks.name, Threads: o.Threads, MemTotal: total}
 	return d, nil
 }
 
