@@ -10,7 +10,7 @@ var ErrMemory = errors.New("metal: out of device memory")
 type Info struct {
 	Kind       string // device, kernel set, precision: equal Kind means equal bits
 	Name       string // what the machine calls it
-	Precision  string // "exact" or "fast": how products take activations; empty if the device has no choice
+	Precision  string // "exact" or "fast": how products are done; empty if the device has no choice
 	Kernels    string // the instruction set picked at start, for instance "avx512"
 	Threads    int    // host threads an op may use
 	MemTotal   int64  // bytes, 0 if unknown

@@ -87,7 +87,8 @@ func (j *job) details(choice int, r *intake.Report) *details {
 		Lanes: r.Lanes, LaneUse: r.LaneUse,
 		ReasoningSHA: digest(r.ReasoningSHA), TextSHA: digest(r.TextSHA), TokensSHA: digest(r.TokensSHA),
 		StopString: r.StopString, OpenToolCall: r.OpenToolCall, Restarts: r.Restarts,
-		DeviceKind: j.model.DeviceKind, Precision: j.model.Precision, Fingerprint: j.model.Fingerprint, Metadata: j.metadata, OverBudget: j.budget > 0 && r.ReasoningTokens > j.budget,
+		DeviceKind: j.model.DeviceKind, Precision: j.model.Precision, Fingerprint: j.model.Fingerprint,
+		Metadata: j.metadata, OverBudget: j.budget > 0 && r.ReasoningTokens > j.budget,
 		Replay: &j.replays[choice],
 	}
 }

@@ -70,7 +70,9 @@ func (c benchPerplexity) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &perplexityReport{Setup: c.setup(), Model: p.Name, Fingerprint: p.Fingerprint(), Device: m.Device.Info().Kind, Precision: m.Device.Info().Precision, Window: c.Window, Files: len(c.Text)}
+	info := m.Device.Info()
+	r := &perplexityReport{Setup: c.setup(), Model: p.Name, Fingerprint: p.Fingerprint(), Device: info.Kind, Precision: info.Precision,
+		Window: c.Window, Files: len(c.Text)}
 	for _, t := range p.Tensors() {
 		r.Pack += t.Bytes
 		if t.Use == "trunk" {
@@ -129,7 +131,9 @@ func (r *perplexityReport) markdown() string {
 	if d := r.Divergence; d != nil {
 		off = [3]string{fmt.Sprintf("%.5f", d.KL), fmt.Sprintf("%.2f", d.Worst), fmt.Sprintf("%.2f %%", 100*d.Same)}
 	}
-	return fmt.Sprintf("| pack | bytes of tensors | of the trunk | nats/token | perplexity | bits/byte | tokens | window | precision | KL to exact | at worst | same most likely |\n"+
-		"| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n| %s | %d | %d | %.5f | %.4f | %.4f | %d | %d | %s | %s | %s | %s |\n",
+	return fmt.Sprintf("| pack | bytes of tensors | of the trunk | nats/token | perplexity | bits/byte | tokens | window "+
+		"| precision | KL to exact | at worst | same most likely |\n"+
+		"| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n"+
+		"| %s | %d | %d | %.5f | %.4f | %.4f | %d | %d | %s | %s | %s | %s |\n",
 		r.Model, r.Pack, r.Weights, r.Nats, r.Perplexity, r.BitsPerByte, r.Tokens, r.Window, r.Precision, off[0], off[1], off[2])
 }

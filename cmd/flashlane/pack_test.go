@@ -188,10 +188,12 @@ func TestBenchPerplexity(t *testing.T) {
 		t.Errorf("precision and KL: got %q, want exact and none", got)
 	}
 	fast := row("--precision", "fast")
-	if kl, err := strconv.ParseFloat(field(fast, 10), 64); field(fast, 9) != "fast" || err != nil || kl <= 0 || kl >= 0.05 || field(fast, 4) == field(a, 4) {
+	kl, err := strconv.ParseFloat(field(fast, 10), 64)
+	if field(fast, 9) != "fast" || err != nil || kl <= 0 || kl >= 0.05 || field(fast, 4) == field(a, 4) {
 		t.Errorf("precision fast: got %s, want another loss and a small KL", fast)
 	}
-	if _, errs, code := runProgram(t, "bench", "perplexity", "--text", file, "--precision", "int8"); code != 1 || !strings.Contains(errs, `--precision: cpu: precision: got "int8"`) {
+	_, errs, code := runProgram(t, "bench", "perplexity", "--text", file, "--precision", "int8")
+	if code != 1 || !strings.Contains(errs, `--precision: cpu: precision: got "int8"`) {
 		t.Errorf("precision int8: got exit %d, %q", code, errs)
 	}
 	if _, errs, code := runProgram(t, "bench", "perplexity", "--text", filepath.Dir(file)); code != 1 || !strings.Contains(errs, "--text") {

@@ -14,7 +14,8 @@ func TestPrecision(t *testing.T) {
 	dir := t.TempDir()
 	ask := func(args ...string) (file string, a precise) {
 		t.Helper()
-		out, stderr, code := runProgram(t, append([]string{"generate", "--json", "--temperature", "1", "--max-tokens", "24", "--cache-dir", filepath.Join(dir, "cache"), trimSpace}, args...)...)
+		all := append([]string{"generate", "--json", "--temperature", "1", "--max-tokens", "24", "--cache-dir", filepath.Join(dir, "cache"), trimSpace}, args...)
+		out, stderr, code := runProgram(t, all...)
 		if code != 0 {
 			t.Fatalf("%q: status %d\n%s", args, code, stderr)
 		}

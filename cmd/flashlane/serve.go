@@ -66,7 +66,8 @@ func serve(ctx context.Context, o server.Options, h *house) error {
 	if err != nil {
 		return err
 	}
-	h.log.Info().Str("address", "http://"+ln.Addr().String()).Str("model", h.model.ID).Str("device", h.model.DeviceKind).Str("precision", h.model.Precision).
+	h.log.Info().Str("address", "http://"+ln.Addr().String()).Str("model", h.model.ID).Str("device", h.model.DeviceKind).
+		Str("precision", h.model.Precision).
 		Str("kernels", h.bundle.Device.Info().Kernels).Int("depth", h.model.Depth).Int("context", h.model.Context).Msg("serving")
 	return s.Serve(ctx, ln)
 }

@@ -37,7 +37,7 @@ type Device struct {
 type Options struct {
 	Threads   int       // host threads an op may use; 0 means the cores of the machine
 	Kernels   string    // kernel set: "avx512", "avx2" (amd64), "dotprod", "neon" (arm64) or "go"; empty means the best one this machine runs. Bits are the same.
-	Precision Precision // of products with affine weights; Exact by default
+	Precision Precision // of products; Exact by default
 	Memory    int64     // bytes buffers and weights may hold together; 0 means what the machine has
 }
 
@@ -67,7 +67,8 @@ func New(o Options) (*Device, error) {
 	if d.limit == 0 {
 		d.limit = total
 	}
-	d.info = metal.Info{Kind: o.Precision.kind(), Name: cpuName(), Precision: o.Precision.String(), Kernels: ks.name, Threads: o.Threads, MemTotal: total}
+	d.info = metal.Info{Kind: o.Precision.kind(), Precision: o.Precision.String(), Name: cpuName(), Kernels: ks.name, Threads: o.Threads,
+		MemTotal: total}
 	return d, nil
 }
 

@@ -68,7 +68,8 @@ func TestFastError(t *testing.T) {
 
 // TestPrepareFastBits compares assembly with the portable form, also for values at the edges of the format.
 func TestPrepareFastBits(t *testing.T) {
-	edges := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 126.5, 127, -127, 0.5, math.MaxFloat32, -math.MaxFloat32, 1e-38, 1e-45, -1e-40, 0x1p-100, 0x1.8p-101,
+	edges := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 126.5, 127, -127, 0.5, math.MaxFloat32, -math.MaxFloat32, 1e-38, 1e-45,
+		-1e-40, 0x1p-100, 0x1.8p-101,
 		float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}
 	rng := rand.New(rand.NewPCG(6, 2))
 	for _, ks := range kernelSets() {

@@ -19,7 +19,8 @@ func BenchmarkLinear(b *testing.B) {
 						if o.Kernels = ks.name; o.Precision == Fast && f != metal.FormatQ8 && f != metal.FormatQ4 {
 							continue
 						}
-						b.Run(fmt.Sprintf("n=%d/k=%d/format=%s/rows=%d/kernels=%s/threads=%d/%s", sh.n, sh.k, f, m, ks.name, o.Threads, o.Precision), func(b *testing.B) {
+						name := fmt.Sprintf("n=%d/k=%d/format=%s/rows=%d/kernels=%s/threads=%d/%s", sh.n, sh.k, f, m, ks.name, o.Threads, o.Precision)
+						b.Run(name, func(b *testing.B) {
 							s := newStream(testDevice(b, o))
 							rng := rand.New(rand.NewPCG(1, 2))
 							w := s.mustLoad(b, randomSpec(rng, f, sh.n, sh.k, 32, 1))

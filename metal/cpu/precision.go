@@ -2,14 +2,15 @@ package cpu
 
 import "fmt"
 
-// Precision is how products with affine weights (q8, q4) take their activations. It is part of the device kind, since the
-// bits differ; all else, weights that are not affine included, is the same in both.
+// Precision is how products are done. It is part of the device kind, since the bits differ. Attention, norms, the delta rule and all
+// else that is no product with a weight is f32 in both.
 type Precision uint8
 
 const (
-	// Exact takes activations as f32 (fixed.go). It is the default.
+	// Exact takes activations as f32 (fixed.go, kernels.go) and weights as the pack has them. It is the default.
 	Exact Precision = iota
-	// Fast rounds activations to 8 bits with a scale for each quantisation group (fast.go): about half the time, some loss.
+	// Fast rounds activations to 8 bits with a scale for each quantisation group (fast.go) and has 8-bit codes for weights that
+	// the pack has in 16 or 32 bits (encode.go).
 	Fast
 )
 
@@ -36,5 +37,5 @@ func ParsePrecision(name string) (Precision, error) {
 			return p, nil
 		}
 	}
-	return Exact, fmt.Errorf("cpu: precision: got %q, want %q (activations stay f32) or %q (8 bits where weights are quantised)", name, Exact, Fast)
+	return Exact, fmt.Errorf("cpu: precision: got %q, want %q (activations stay f32) or %q (8-bit numbers)", name, Exact, Fast)
 }

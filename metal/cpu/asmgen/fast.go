@@ -55,8 +55,8 @@ func fastBlocks(w *writer, l lay, prefix string, begin func(), columns func(n in
 	w.op("JLT %sblock", prefix)
 }
 
-// Vector registers of the AVX-512 VNNI kernels: Z0.. sums, with few rows several to a row, so that they do not wait for each
-// other; Z16 product of bias and sum, Z17 mask of a bias, Z18.. y, Z24 to Z27 codes, Z28 scale, Z29 bias, Z31 mask of a nibble.
+// Vector registers of the AVX-512 VNNI kernels: Z0.. sums, with few rows several to a row, which do not wait for
+// each other; Z16 product of bias and sum, Z17 mask of a bias, Z18.. y, Z24 to Z27 codes, Z28 scale, Z29 bias, Z31 mask of a nibble.
 func fast512(w *writer, l lay, rows int) {
 	loadArgs(w, l, rows)
 	w.op("MOVL $0xffff0000, AX")
@@ -131,9 +131,9 @@ func fast512(w *writer, l lay, rows int) {
 }
 
 // Vector registers of the AVX2 kernels, which do half a tile (8 outputs) after the other: Y0.. sums, Y4.. y, Y8 codes, Y9 their
-// absolute values, Y10 and Y11 scratch, Y13 ones, Y14 bytes of 0x80 or 0x0f, Y15 codes of the next quad. The instruction that multiplies bytes takes one unsigned
-// and one signed factor and adds pairs in 16 bits, which hold 2*255*127 not at all and 2*128*127 just so: codes of 8 bits lose 128, and give
-// their sign to the digit.
+// absolute values, Y10 and Y11 scratch, Y13 ones, Y14 bytes of 0x80 or 0x0f, Y15 four-bit codes of two quads. VPMADDUBSW takes an
+// unsigned and a signed factor and adds pairs in 16 bits, which 2*255*127 overflows and 2*128*127 does not: codes of 8 bits lose 128 and
+// give their sign to the digit.
 func fast256(w *writer, l lay, rows int) {
 	loadArgs(w, l, rows)
 	w.op("VPCMPEQW Y13, Y13, Y13")
