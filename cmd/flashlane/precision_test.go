@@ -74,3 +74,18 @@ type precise struct {
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
 }
+
+// TestPrecisionOfServe: /health tells the precision that serve runs in.
+func TestPrecisionOfServe(t *testing.T) {
+	for precision, kind := range map[string]string{"exact": "cpu/f32", "fast": "cpu/i8"} {
+		s := startServe(t, "--precision", precision)
+		_, raw := s.do(t, "GET", "/health", nil)
+		var h struct {
+			Precision string `json:"precision"`
+			Kind      string `json:"device_kind"`
+		}
+		if err := json.Unmarshal(raw, &h); err != nil || h.Precision != precision || h.Kind != kind {
+			t.Errorf("--precision %s: got %+v, %v, want kind %s", precision, h, err, kind)
+		}
+	}
+}
