@@ -14,6 +14,7 @@ import (
 	"github.com/flashlane/flashlane/actors/lanes"
 	"github.com/flashlane/flashlane/engine/bundle"
 	"github.com/flashlane/flashlane/engine/pack/packtest"
+	"github.com/flashlane/flashlane/metal/cpu"
 )
 
 // subject is a pack and the prompts to try on it, below and above the QSA budget.
@@ -49,7 +50,11 @@ func subjects(t *testing.T) []subject {
 		out = append(out, subject{name, open(dir), [][]int32{random(5, g.Vocab, g.EOS[0]), random(29, g.Vocab, g.EOS[0]), random(101, g.Vocab, g.EOS[0])}, 33})
 	}
 	g := goldens(t)
-	return append(out, subject{"nano", open(nanoPack), [][]int32{g["chat_think"].Prompt, g["chat_tool"].Prompt}, 24})
+	fast := func(threads int) *bundle.Bundle {
+		return housetest.OpenOn(t, nanoPack, cpu.Options{Threads: threads, Precision: cpu.Fast})
+	}
+	return append(out, subject{"nano", open(nanoPack), [][]int32{g["chat_think"].Prompt, g["chat_tool"].Prompt}, 24},
+		subject{"nano fast", []*bundle.Bundle{fast(1), fast(2)}, [][]int32{g["chat_tool"].Prompt}, 24})
 }
 
 // arrangement is everything that must not change a byte.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -149,7 +150,7 @@ func (s *System) open() (err error) {
 	g.pooler = qsa.NewPooler(dev, dev.NewStream())
 	g.windows = stager.NewShelf(dev, m.PLE, maxRound, 2*s.config.MaxActive, s.retire)
 	g.chunks = stager.NewShelf(dev, m.PLE, s.config.Chunk, 2, s.retire)
-	lock := m.Device.Info().Kind != "cpu/f32" // a GPU's context belongs to a thread
+	lock := !strings.HasPrefix(m.Device.Info().Kind, "cpu/") // a GPU's context belongs to a thread
 	g.draft, g.verify, g.stage, g.index = worker.Start(lock), worker.Start(lock), worker.Start(lock), worker.Start(lock)
 	g.keep = worker.Start(lock)
 	if len(g.halves) > 0 {

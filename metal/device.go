@@ -6,10 +6,11 @@ import "errors"
 var ErrMemory = errors.New("metal: out of device memory")
 
 // Info describes a device. Kind names everything that can change bits: device, kernel set and precision
-// (for instance "cpu/f32"); it is part of every snapshot key and is shown by /health.
+// (for instance "cpu/f32" or "cpu/i8"); it is part of every snapshot key and is shown by /health.
 type Info struct {
 	Kind       string // device, kernel set, precision: equal Kind means equal bits
 	Name       string // what the machine calls it
+	Precision  string // "exact" or "fast": how products are done; empty if the device has no choice
 	Kernels    string // the instruction set picked at start, for instance "avx512"
 	Threads    int    // host threads an op may use
 	MemTotal   int64  // bytes, 0 if unknown

@@ -46,7 +46,8 @@ func (b *bridge) Status() Status {
 		Active: st.Active, Queued: st.Queued, Slots: st.Slots, QueueLimit: st.QueueLimit,
 		Tokens: uint64(st.Committed), Prompt: uint64(st.Sums.Prompt), Rounds: uint64(st.Sums.Rounds),
 		Memory:     Memory{Weights: st.Loaded, Sequences: st.Books.Promised, Snapshots: st.Prefix.Bytes, Buffers: st.Sequences, RowCache: st.Rows.Cache.Held, Limit: st.Books.Limit, Program: accountant.Program(), Resident: accountant.Resident()},
-		DeviceKind: b.model.DeviceKind, Depth: b.model.Depth, DepthNote: b.bundle.HeadReason, Acceptance: b.model.Rule.String(),
+		DeviceKind: b.model.DeviceKind, Precision: b.model.Precision,
+		Depth: b.model.Depth, DepthNote: b.bundle.HeadReason, Acceptance: b.model.Rule.String(),
 		Pack: b.bundle.Pack.Name, Print: b.model.Fingerprint, Uptime: st.Uptime.Seconds(), Rows: rowsOf(st.Rows),
 	}
 }

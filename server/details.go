@@ -28,6 +28,7 @@ type details struct {
 	OpenToolCall   bool                      `json:"open_tool_call,omitempty"` // the length limit cut a tool call
 	Restarts       int                       `json:"restarts"`
 	DeviceKind     string                    `json:"device_kind"`
+	Precision      string                    `json:"precision"` // exact or fast: part of the device kind, in a word of its own
 	Fingerprint    string                    `json:"pack_fingerprint"`
 	Metadata       json.RawMessage           `json:"metadata,omitempty"`
 	OverBudget     bool                      `json:"thinking_over_budget,omitempty"` // it thought for longer than budget_tokens
@@ -86,7 +87,8 @@ func (j *job) details(choice int, r *intake.Report) *details {
 		Lanes: r.Lanes, LaneUse: r.LaneUse,
 		ReasoningSHA: digest(r.ReasoningSHA), TextSHA: digest(r.TextSHA), TokensSHA: digest(r.TokensSHA),
 		StopString: r.StopString, OpenToolCall: r.OpenToolCall, Restarts: r.Restarts,
-		DeviceKind: j.model.DeviceKind, Fingerprint: j.model.Fingerprint, Metadata: j.metadata, OverBudget: j.budget > 0 && r.ReasoningTokens > j.budget,
+		DeviceKind: j.model.DeviceKind, Precision: j.model.Precision, Fingerprint: j.model.Fingerprint,
+		Metadata: j.metadata, OverBudget: j.budget > 0 && r.ReasoningTokens > j.budget,
 		Replay: &j.replays[choice],
 	}
 }
@@ -113,5 +115,9 @@ func (m *Model) fingerprint() string {
 	if m.Fingerprint == "" {
 		return ""
 	}
-	return "fp_" + m.Fingerprint[:min(len(m.Fingerprint), 16)]
+	id := "fp_" + m.Fingerprint[:min(len(m.Fingerprint), 16)]
+	if m.Precision == "fast" {
+		id += "_fast"
+	}
+	return id
 }

@@ -59,6 +59,7 @@ type Status struct {
 	Disk       any     `json:"disk_cache,omitempty"` // counters and sizes of the disk tier; absent without one
 	Rows       *Rows   `json:"ngram,omitempty"`      // nil: the pack has no n-gram table
 	DeviceKind string  `json:"device_kind"`          // device, kernel set and precision (design, section 1)
+	Precision  string  `json:"precision"`            // exact or fast: how products are done
 	Depth      int     `json:"depth"`                // drafts per round by default; 0 when the pack has no head
 	DepthNote  string  `json:"depth_note,omitempty"`
 	Acceptance string  `json:"acceptance"` // coupled or residual

@@ -79,7 +79,7 @@ func (f *fakeEngine) Cancel(id, reason string) bool {
 func (f *fakeEngine) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Status{Rows: f.rows, Active: 2, Queued: 1, Slots: 4, QueueLimit: 64, Tokens: 123, DeviceKind: "cpu/generic/f32", Depth: 3, Acceptance: "coupled", Pack: "nano", Print: "abc", Uptime: 1.5}
+	return Status{Rows: f.rows, Active: 2, Queued: 1, Slots: 4, QueueLimit: 64, Tokens: 123, DeviceKind: "cpu/generic/f32", Precision: "exact", Depth: 3, Acceptance: "coupled", Pack: "nano", Print: "abc", Uptime: 1.5}
 }
 
 func (f *fakeEngine) Actors() []ActorInfo {
@@ -195,7 +195,7 @@ var nano = sync.OnceValues(func() (*Model, error) {
 		return nil, err
 	}
 	m := &Model{ID: "nano", Created: 1700000000, Context: 4096, Tokenizer: tok, Template: template, Vocab: sample.NewVocab(tok.Size(), tok.Known),
-		Defaults: sample.Defaults(), Depth: 3, MaxDepth: 7, DeviceKind: "cpu/generic/f32", Fingerprint: strings.Repeat("f", 64)}
+		Defaults: sample.Defaults(), Depth: 3, MaxDepth: 7, DeviceKind: "cpu/generic/f32", Precision: "exact", Fingerprint: strings.Repeat("f", 64)}
 	end, _ := tok.ID("<|im_end|>")
 	m.Grammars = NewGrammars(tok, tok.Size(), []int32{end})
 	m.Defaults.Temperature, m.Defaults.TopP, m.Defaults.TopK = 0.6, 0.95, 20

@@ -28,6 +28,7 @@ type Model struct {
 	MaxDepth    int           // 0 when the pack has no MTP head, else at most MaxDepth
 	Rule        verify.Rule
 	DeviceKind  string
+	Precision   string    // metal.Info.Precision, "" if the device has no choice
 	Fingerprint string    // of the pack
 	Grammars    *Grammars // nil: what needs one (JSON formats, forced and strict tool calls) is refused
 }

@@ -72,7 +72,7 @@ func TestHealth(t *testing.T) {
 	s := testServer(t, e, Options{Version: "1.2"})
 	got := object(t, call(s, "GET", "/health", ""))
 	for field, want := range map[string]any{"status": "ok", "ready": true, "version": "1.2", "model": "nano", "active": 2.0, "queued": 1.0, "slots": 4.0, "tokens": 123.0,
-		"device_kind": "cpu/generic/f32", "depth": 3.0, "acceptance": "coupled", "exact": true, "fingerprint": "abc", "uptime_s": 1.5} {
+		"device_kind": "cpu/generic/f32", "precision": "exact", "depth": 3.0, "acceptance": "coupled", "exact": true, "fingerprint": "abc", "uptime_s": 1.5} {
 		if got[field] != want {
 			t.Errorf("%s: got %v, want %v", field, got[field], want)
 		}

@@ -146,6 +146,7 @@ type Saved struct {
 	TextSHA      string
 	TokensSHA    string
 	DeviceKind   string
+	Precision    string
 	Fingerprint  string
 }
 
@@ -179,7 +180,7 @@ func ReadSaved(data []byte) (*Saved, error) {
 			continue
 		}
 		return &Saved{Replay: *d.Replay, ReasoningSHA: string(d.ReasoningSHA), TextSHA: string(d.TextSHA), TokensSHA: string(d.TokensSHA),
-			DeviceKind: d.DeviceKind, Fingerprint: d.Fingerprint}, nil
+			DeviceKind: d.DeviceKind, Precision: d.Precision, Fingerprint: d.Fingerprint}, nil
 	}
 	return nil, fmt.Errorf("%w: it has no flashlane.replay object", ErrReplay)
 }

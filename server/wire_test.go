@@ -231,7 +231,7 @@ func TestChatCompletionObject(t *testing.T) {
 		"timings": map[string]any{"queue_ms": 1.0, "prefill_ms": 2.0, "ttft_ms": 4.0, "decode_ms": 8.0, "prefill_tok_s": prompt / 0.002, "decode_tok_s": 1000.0},
 		"lanes":   map[string]any{"ple_cached_aux": true, "qsa_pooled_rowsel": false}, "lane_use": map[string]any{"ple_cached_aux": map[string]any{"windows": 5.0, "fail_over": 1.0}},
 		"reasoning_sha256": strings.Repeat("a", 64), "text_sha256": strings.Repeat("b", 64), "tokens_sha256": strings.Repeat("c", 64),
-		"restarts": 1.0, "device_kind": "cpu/generic/f32", "pack_fingerprint": strings.Repeat("f", 64), "metadata": map[string]any{"run": "1"},
+		"restarts": 1.0, "device_kind": "cpu/generic/f32", "precision": "exact", "pack_fingerprint": strings.Repeat("f", 64), "metadata": map[string]any{"run": "1"},
 	}, f); d != "" {
 		t.Errorf("flashlane (-want +got):\n%s", d)
 	}

@@ -12,8 +12,8 @@ import (
 func (r *Result) Markdown(title string, setup report.Setup) string {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "# %s\n\n%s\n", title, setup)
-	fmt.Fprintf(b, "Model %s on %s; prompts of %d templated tokens, prefilled from cold, and answers of up to %d. Windows per seed: %s.\n\n",
-		r.Model, r.Device, r.Prompt, r.Output, strings.Join(r.Order, ", "))
+	fmt.Fprintf(b, "Model %s on %s, precision %s; prompts of %d templated tokens, prefilled from cold, and answers of up to %d. Windows per seed: %s.\n\n",
+		r.Model, r.Device, r.Precision, r.Prompt, r.Output, strings.Join(r.Order, ", "))
 	for _, a := range r.Arms {
 		fmt.Fprintf(b, "- **%s**: %s\n", a.Name, a.What)
 	}

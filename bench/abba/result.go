@@ -27,6 +27,7 @@ type Result struct {
 	Prompt     int          `json:"prompt_tokens"`
 	Output     int          `json:"max_tokens"`
 	Device     string       `json:"device_kind"`
+	Precision  string       `json:"precision"`
 	Model      string       `json:"model"`
 	Arms       []armJSON    `json:"arms"`
 	Order      []string     `json:"order"`
@@ -65,7 +66,7 @@ type SeedVersus struct {
 
 // Result compares every arm with the controls. wrong is what Measure said of the digests.
 func (r *Run) Result(wrong error) (*Result, error) {
-	out := &Result{Prompt: r.Prompt, Output: r.Output, Device: r.Health.DeviceKind, Model: r.Health.Model, Windows: r.Windows, Quiet: r.Quiet, Cold: r.Cold, Digests: "equal"}
+	out := &Result{Prompt: r.Prompt, Output: r.Output, Device: r.Health.DeviceKind, Precision: r.Health.Precision, Model: r.Health.Model, Windows: r.Windows, Quiet: r.Quiet, Cold: r.Cold, Digests: "equal"}
 	for _, w := range r.Windows {
 		if r.Quiet > 0 && w.Others > r.Quiet {
 			out.Disturbed++

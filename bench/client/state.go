@@ -25,6 +25,7 @@ type Health struct {
 	Depth      int    `json:"depth"`
 	Acceptance string `json:"acceptance"`
 	DeviceKind string `json:"device_kind"`
+	Precision  string `json:"precision"`
 	Print      string `json:"fingerprint"`
 	Memory     struct {
 		Weights  int64 `json:"weights"`

@@ -14,21 +14,22 @@ import (
 // Report is a Run against the machine's roofs.
 type Report struct {
 	report.Setup
-	Model   string    `json:"model"`
-	Device  string    `json:"device_kind"`
-	Kernels string    `json:"kernels"`
-	Weights int64     `json:"weight_bytes"`
-	Parts   bool      `json:"parts"` // fused ops were done as their parts
-	Depth   int       `json:"depth"`
-	Chunk   int       `json:"prefill_chunk"`
-	Roofs   ops.Roofs `json:"roofs"`
-	Runs    int       `json:"runs"`
-	Prompt  int       `json:"prompt_tokens"` // per run
-	Tokens  int       `json:"tokens"`        // per run
-	Rounds  float64   `json:"rounds"`        // per run
-	Prefill float64   `json:"prefill_tok_s"` // priming of the drafter included
-	Decode  float64   `json:"decode_tok_s"`
-	Phases  []Phase   `json:"phases"`
+	Model     string    `json:"model"`
+	Device    string    `json:"device_kind"`
+	Precision string    `json:"precision"`
+	Kernels   string    `json:"kernels"`
+	Weights   int64     `json:"weight_bytes"`
+	Parts     bool      `json:"parts"` // fused ops were done as their parts
+	Depth     int       `json:"depth"`
+	Chunk     int       `json:"prefill_chunk"`
+	Roofs     ops.Roofs `json:"roofs"`
+	Runs      int       `json:"runs"`
+	Prompt    int       `json:"prompt_tokens"` // per run
+	Tokens    int       `json:"tokens"`        // per run
+	Rounds    float64   `json:"rounds"`        // per run
+	Prefill   float64   `json:"prefill_tok_s"` // priming of the drafter included
+	Decode    float64   `json:"decode_tok_s"`
+	Phases    []Phase   `json:"phases"`
 }
 
 // Phase is one phase, per run.
@@ -100,8 +101,8 @@ func (r *Report) Markdown() string {
 	if r.Parts {
 		fused = "fused ops done as their parts"
 	}
-	fmt.Fprintf(b, "Model %s (%.1f MB on the device) on %s, kernels %s; prompt of %d tokens in chunks of %d, then %d tokens at temperature 0, depth %d, in %.0f rounds; mean of %d runs after one to warm up; %s. Without actors, text and HTTP, and with every op timed.\n\n",
-		r.Model, float64(r.Weights)/1e6, r.Device, r.Kernels, r.Prompt, r.Chunk, r.Tokens+1, r.Depth, r.Rounds, r.Runs, fused)
+	fmt.Fprintf(b, "Model %s (%.1f MB on the device) on %s, precision %s, kernels %s; prompt of %d tokens in chunks of %d, then %d tokens at temperature 0, depth %d, in %.0f rounds; mean of %d runs after one to warm up; %s. Without actors, text and HTTP, and with every op timed.\n\n",
+		r.Model, float64(r.Weights)/1e6, r.Device, r.Precision, r.Kernels, r.Prompt, r.Chunk, r.Tokens+1, r.Depth, r.Rounds, r.Runs, fused)
 	fmt.Fprintf(b, "Prefill %.0f tok/s, decode %.0f tok/s.\n\n", r.Prefill, r.Decode)
 	roofs := report.Table{Head: []string{"roof", "all threads", "one thread"}}
 	roofs.Row(fmt.Sprintf("triad, 3 x 64 MiB, GB/s (%d threads)", r.Roofs.Threads), fmt.Sprintf("%.1f", r.Roofs.Triad), "")

@@ -90,7 +90,7 @@ func (s *Server) coldReads() int {
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, `{"ready":true,"model":"fake","context_length":%d,"active":0,"queued":0,"slots":8,"queue_limit":256,"depth":3,`+
-		`"acceptance":"coupled","device_kind":"fake/f32","memory":{"weights":1,"resident":%d}}`, s.Context, 64<<20)
+		`"acceptance":"coupled","device_kind":"fake/f32","precision":"exact","memory":{"weights":1,"resident":%d}}`, s.Context, 64<<20)
 }
 
 func (s *Server) lanes(w http.ResponseWriter, _ *http.Request) {

@@ -12,24 +12,25 @@ import (
 // Report is what `bench load` measured: one result per number of clients or rate.
 type Report struct {
 	report.Setup
-	Model   string    `json:"model"`
-	Device  string    `json:"device_kind"`
-	Slots   int       `json:"slots"`
-	Seed    uint64    `json:"seed"`
-	Prompt  string    `json:"prompt_law"`
-	Output  string    `json:"output_law"`
-	Shared  float64   `json:"prefix_shared"`
-	Ask     string    `json:"sampling"`
-	Results []*Result `json:"results"`
-	Arrival *Arrival  `json:"long_prompt,omitempty"`
+	Model     string    `json:"model"`
+	Device    string    `json:"device_kind"`
+	Precision string    `json:"precision"`
+	Slots     int       `json:"slots"`
+	Seed      uint64    `json:"seed"`
+	Prompt    string    `json:"prompt_law"`
+	Output    string    `json:"output_law"`
+	Shared    float64   `json:"prefix_shared"`
+	Ask       string    `json:"sampling"`
+	Results   []*Result `json:"results"`
+	Arrival   *Arrival  `json:"long_prompt,omitempty"`
 }
 
 // Markdown is the report as text.
 func (r *Report) Markdown() string {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "# Load\n\n%s\n", r.Setup)
-	fmt.Fprintf(b, "Model %s on %s, %d requests worked on at once; %s. Prompts: %s templated tokens (checked), of which a share of %g is common to all; answers: %s tokens; seed %d.\n",
-		r.Model, r.Device, r.Slots, r.Ask, r.Prompt, r.Shared, r.Output, r.Seed)
+	fmt.Fprintf(b, "Model %s on %s, precision %s, %d requests worked on at once; %s. Prompts: %s templated tokens (checked), of which a share of %g is common to all; answers: %s tokens; seed %d.\n",
+		r.Model, r.Device, r.Precision, r.Slots, r.Ask, r.Prompt, r.Shared, r.Output, r.Seed)
 	if len(r.Results) > 0 {
 		b.WriteString("\n" + r.table().String())
 		b.WriteString("\nTTFT counts from when a request was sent (closed loop) or due (open loop) to its first text; a gap is the time between two chunks with text of one answer, and a chunk holds what one round gave. Rates are over the whole run. Others is the share of the machine's processor time that went to something else than the server's process.\n")

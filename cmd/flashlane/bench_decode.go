@@ -55,7 +55,7 @@ func (c benchDecode) Run(ctx context.Context) error {
 	if b.Head == nil && c.Depth > 0 {
 		r.Depth, r.Note = 0, r.Note+" Depth 0: "+b.HeadReason
 	}
-	r.Model, r.Device, r.Kernels, r.Weights = id, dev.Info().Kind, dev.Info().Kernels, dev.Used()
+	r.Model, r.Device, r.Precision, r.Kernels, r.Weights = id, dev.Info().Kind, dev.Info().Precision, dev.Info().Kernels, dev.Used()
 	err = c.measure(ctx, b, dev, r)
 	if err := errors.Join(err, b.Close(), dev.Close()); err != nil {
 		return err

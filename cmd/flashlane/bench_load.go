@@ -55,7 +55,7 @@ func (c benchLoad) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	r.Model, r.Device, r.Slots, r.Ask = t.health.Model, t.health.DeviceKind, t.health.Slots, c.sampling(t)
+	r.Model, r.Device, r.Precision, r.Slots, r.Ask = t.health.Model, t.health.DeviceKind, t.health.Precision, t.health.Slots, c.sampling(t)
 	spec := load.Spec{Prompt: prompt, Output: output, Shared: c.Shared, Seed: seed, Ask: c.ask(t)}
 	if err := errors.Join(c.measure(ctx, t, spec, r), t.leave()); err != nil {
 		return err

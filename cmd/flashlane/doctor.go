@@ -31,7 +31,7 @@ func (c doctorCmd) Run() error {
 		return errors.Join(w.Flush(), err)
 	}
 	info, m := h.bundle.Device.Info(), h.model
-	fmt.Fprintf(w, "device\t%s, kernels %s, %d threads\n", info.Kind, info.Kernels, info.Threads)
+	fmt.Fprintf(w, "device\t%s, precision %s, kernels %s, %d threads\n", info.Kind, info.Precision, info.Kernels, info.Threads)
 	fmt.Fprintf(w, "pack\t%s (%s), context %d, weights and passes %d MiB\n", m.ID, h.bundle.Pack.Layout, m.Context, h.bundle.Device.Used()>>20)
 	if h.bundle.Head == nil {
 		fmt.Fprintf(w, "drafting\toff: %s\n", h.bundle.HeadReason)

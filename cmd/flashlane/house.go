@@ -166,7 +166,7 @@ func (f houseFlags) describe(b *bundle.Bundle, id string, rule verify.Rule) *ser
 	}
 	m := &server.Model{ID: id, Created: time.Now().Unix(), Context: b.Model.Context(), Tokenizer: b.Tokenizer, Template: b.Template,
 		Vocab: b.Vocab, Defaults: b.Defaults, Seed: f.Seed, Depth: f.Depth, MaxDepth: server.MaxDepth, Rule: rule,
-		DeviceKind: b.Device.Info().Kind, Fingerprint: b.Pack.Fingerprint()}
+		DeviceKind: b.Device.Info().Kind, Precision: b.Device.Info().Precision, Fingerprint: b.Pack.Fingerprint()}
 	if b.Tokenizer != nil {
 		m.Grammars = server.NewGrammars(b.Tokenizer, b.Vocab.Size(), b.StopIDs)
 	}

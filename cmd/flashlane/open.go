@@ -21,13 +21,14 @@ import (
 
 // packFlags choose a pack and the device it runs on.
 type packFlags struct {
-	Model   *string `help:"Folder of the pack. Default: the embedded nano pack." placeholder:"DIR"`
-	Device  string  `help:"Device to run on: auto or cpu." default:"auto"`
-	Threads int     `help:"CPU threads an operation may use; 0 means all cores." default:"0"`
-	Context int     `help:"Most positions of a request, prompt and answer together; 0 means the pack's max_position_embeddings." default:"0"`
-	Memory  string  `name:"memory-limit" help:"Most memory for weights, caches and snapshots, for instance 8GiB or 512MiB. Default: what the machine or its cgroup has." placeholder:"SIZE"`
-	Ngram   string  `name:"ngram-cache" help:"Most memory for the n-gram row cache; off holds no rows. Default: 1GiB, or a sixteenth of the memory limit if that is less." placeholder:"SIZE"`
-	Place   string  `name:"ngram-placement" help:"Where n-gram rows are read from: memory (copied at load, within --memory-limit), mmap, file, or auto: memory up to 64 MiB, else mmap." default:"auto"`
+	Model     *string `help:"Folder of the pack. Default: the embedded nano pack." placeholder:"DIR"`
+	Device    string  `help:"Device to run on: auto or cpu." default:"auto"`
+	Precision string  `help:"Products of the CPU device: exact (activations are f32) or fast (8 bits: 1.2 to 1.6 times as quick, for a KL of less than 0.01 nats a token)." default:"exact"`
+	Threads   int     `help:"CPU threads an operation may use; 0 means all cores." default:"0"`
+	Context   int     `help:"Most positions of a request, prompt and answer together; 0 means the pack's max_position_embeddings." default:"0"`
+	Memory    string  `name:"memory-limit" help:"Most memory for weights, caches and snapshots, for instance 8GiB or 512MiB. Default: what the machine or its cgroup has." placeholder:"SIZE"`
+	Ngram     string  `name:"ngram-cache" help:"Most memory for the n-gram row cache; off holds no rows. Default: 1GiB, or a sixteenth of the memory limit if that is less." placeholder:"SIZE"`
+	Place     string  `name:"ngram-placement" help:"Where n-gram rows are read from: memory (copied at load, within --memory-limit), mmap, file, or auto: memory up to 64 MiB, else mmap." default:"auto"`
 
 	tableFile func(io.ReaderAt) io.ReaderAt // stands before n-gram table files, for measurement
 }
@@ -68,7 +69,11 @@ func (f packFlags) openDevice() (metal.Device, error) {
 		if most := 8 * runtime.NumCPU(); f.Threads > most {
 			return nil, fmt.Errorf("--threads: got %d, want at most %d (eight for each core)", f.Threads, most)
 		}
-		dev, err := cpu.New(cpu.Options{Threads: f.Threads, Memory: limit})
+		precision, err := cpu.ParsePrecision(f.Precision)
+		if err != nil {
+			return nil, fmt.Errorf("--precision: %w", err)
+		}
+		dev, err := cpu.New(cpu.Options{Threads: f.Threads, Precision: precision, Memory: limit})
 		if err != nil {
 			return nil, err
 		}

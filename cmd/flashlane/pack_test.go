@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -182,6 +183,18 @@ func TestBenchPerplexity(t *testing.T) {
 	}
 	if n := field(a, 7); field(b, 7) == n || n == "0" {
 		t.Errorf("tokens: got %s for one text and %s for two", n, field(b, 7))
+	}
+	if got := field(a, 9) + field(a, 10); got != "exact" {
+		t.Errorf("precision and KL: got %q, want exact and none", got)
+	}
+	fast := row("--precision", "fast")
+	kl, err := strconv.ParseFloat(field(fast, 10), 64)
+	if field(fast, 9) != "fast" || err != nil || kl <= 0 || kl >= 0.05 || field(fast, 4) == field(a, 4) {
+		t.Errorf("precision fast: got %s, want another loss and a small KL", fast)
+	}
+	_, errs, code := runProgram(t, "bench", "perplexity", "--text", file, "--precision", "int8")
+	if code != 1 || !strings.Contains(errs, `--precision: cpu: precision: got "int8"`) {
+		t.Errorf("precision int8: got exit %d, %q", code, errs)
 	}
 	if _, errs, code := runProgram(t, "bench", "perplexity", "--text", filepath.Dir(file)); code != 1 || !strings.Contains(errs, "--text") {
 		t.Errorf("a folder as text: got exit %d, %q", code, errs)

@@ -56,8 +56,12 @@ func (c replayCmd) Run(ctx context.Context, k *kong.Context) error {
 
 func compare(ctx context.Context, h *house, saved *server.Saved, request *intake.Request) error {
 	if h.model.Fingerprint != saved.Fingerprint || h.model.DeviceKind != saved.DeviceKind {
-		return fmt.Errorf("the response is of pack %s on %s, this is pack %s on %s: bytes are promised for equal pack and device kind only",
-			saved.Fingerprint, saved.DeviceKind, h.model.Fingerprint, h.model.DeviceKind)
+		hint := ""
+		if saved.Precision != "" && saved.Precision != h.model.Precision {
+			hint = "; give --precision " + saved.Precision
+		}
+		return fmt.Errorf("the response is of pack %s on %s, this is pack %s on %s: bytes are promised for equal pack and device kind only%s",
+			saved.Fingerprint, saved.DeviceKind, h.model.Fingerprint, h.model.DeviceKind, hint)
 	}
 	report, err := run(ctx, h, request)
 	if err != nil {

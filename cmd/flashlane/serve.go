@@ -70,6 +70,6 @@ func serve(ctx context.Context, o server.Options, h *house) error {
 		return err
 	}
 	h.log.Info().Str("address", "http://"+ln.Addr().String()).Str("model", h.model.ID).Str("device", h.model.DeviceKind).
-		Str("kernels", h.bundle.Device.Info().Kernels).Int("depth", h.model.Depth).Int("context", h.model.Context).Msg("serving")
+		Str("precision", h.model.Precision).Str("kernels", h.bundle.Device.Info().Kernels).Int("depth", h.model.Depth).Int("context", h.model.Context).Msg("serving")
 	return s.Serve(ctx, ln)
 }

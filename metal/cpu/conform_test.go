@@ -39,15 +39,17 @@ func TestConform(t *testing.T) {
 	}
 }
 
-// TestBits holds the kernel sets to their common device kind: all results have the same bits.
+// TestBits holds the kernel sets to their common device kind: in either precision all results have the same bits.
 func TestBits(t *testing.T) {
-	want := conform.Digests(t, open(t, Options{Threads: 1, Kernels: "go"}))
-	for i, set := range kernelSets() {
-		for _, threads := range []int{3, 1}[:max(1, 2-i)] {
-			got := conform.Digests(t, open(t, Options{Threads: threads, Kernels: set.name}))
-			for _, name := range slices.Sorted(maps.Keys(want)) {
-				if got[name] != want[name] {
-					t.Errorf("%s with kernels %s and %d threads: other bits than the portable kernels with one", name, set.name, threads)
+	for _, p := range []Precision{Exact, Fast} {
+		want := conform.Digests(t, open(t, Options{Threads: 1, Kernels: "go", Precision: p}))
+		for i, set := range kernelSets() {
+			for _, threads := range []int{3, 1}[:max(1, 2-i)] {
+				got := conform.Digests(t, open(t, Options{Threads: threads, Kernels: set.name, Precision: p}))
+				for _, name := range slices.Sorted(maps.Keys(want)) {
+					if got[name] != want[name] {
+						t.Errorf("%s, precision %s, with kernels %s and %d threads: other bits than the portable kernels with one", name, p, set.name, threads)
+					}
 				}
 			}
 		}
@@ -59,15 +61,20 @@ var update = flag.Bool("update", false, "write testdata/bits.txt anew")
 // TestBitsGolden compares a hash per op with the recorded one, so that a change of bits, or an architecture that has other
 // ones (a product fused by the compiler, say), is seen. Snapshots on disk are keyed by the device kind: changing bits needs a new kind.
 func TestBitsGolden(t *testing.T) {
-	const file = "testdata/bits.txt"
-	sums := conform.Digests(t, open(t, Options{}))
+	for p, file := range map[Precision]string{Exact: "testdata/bits.txt", Fast: "testdata/bits-fast.txt"} {
+		t.Run(p.String(), func(t *testing.T) { goldenBits(t, p, file) })
+	}
+}
+
+func goldenBits(t *testing.T, p Precision, file string) {
+	sums := conform.Digests(t, open(t, Options{Precision: p}))
 	byOp := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		op, _, _ := strings.Cut(name, "/")
 		byOp[op] += fmt.Sprintf("%s %x\n", name, sums[name])
 	}
 	var got strings.Builder
-	got.WriteString("# Hash of every op's results over the cases of metal/conform, device kind cpu/f32.\n")
+	fmt.Fprintf(&got, "# Hash of every op's results over the cases of metal/conform, device kind %s.\n", p.kind())
 	got.WriteString("# Written by: go test ./metal/cpu -run TestBitsGolden -update\n")
 	for _, op := range slices.Sorted(maps.Keys(byOp)) {
 		fmt.Fprintf(&got, "%-12s %x\n", op, sha256.Sum256([]byte(byOp[op])))

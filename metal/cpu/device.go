@@ -40,9 +40,10 @@ type Device struct {
 
 // Options of a CPU device.
 type Options struct {
-	Threads int    // host threads an op may use; 0 means the cores of the machine
-	Kernels string // kernel set: "avx512", "avx2" (amd64), "dotprod", "neon" (arm64) or "go"; empty means the best one this machine runs. Bits are the same.
-	Memory  int64  // bytes buffers and weights may hold together; 0 means what the machine has
+	Threads   int       // host threads an op may use; 0 means the cores of the machine
+	Kernels   string    // kernel set: "avx512", "avx2" (amd64), "dotprod", "neon" (arm64) or "go"; empty means the best one this machine runs. Bits are the same.
+	Precision Precision // of products; Exact by default
+	Memory    int64     // bytes buffers and weights may hold together; 0 means what the machine has
 }
 
 // New opens the CPU device. Errors: a negative option; ErrKernels.
@@ -57,6 +58,12 @@ func New(o Options) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Precision > Fast {
+		return nil, fmt.Errorf("cpu: precision: got %d, want %d (exact) or %d (fast)", o.Precision, Exact, Fast)
+	}
+	if o.Precision == Fast {
+		ks.makeFast()
+	}
 	if o.Threads == 0 {
 		o.Threads = runtime.NumCPU()
 	}
@@ -65,7 +72,8 @@ func New(o Options) (*Device, error) {
 	if d.limit == 0 {
 		d.limit = total
 	}
-	d.info = metal.Info{Kind: "cpu/f32", Name: cpuName(), Kernels: ks.name, Threads: o.Threads, MemTotal: total}
+	d.info = metal.Info{Kind: o.Precision.kind(), Precision: o.Precision.String(), Name: cpuName(), Kernels: ks.name, Threads: o.Threads,
+		MemTotal: total}
 	return d, nil
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func TestNewOptions(t *testing.T) {
-	for _, o := range []Options{{Threads: -1}, {Memory: -1}, {Kernels: "sse9"}} {
+	for _, o := range []Options{{Threads: -1}, {Memory: -1}, {Kernels: "sse9"}, {Precision: Fast + 1}} {
 		d, err := New(o)
 		if err == nil {
 			d.Close()
@@ -19,10 +19,21 @@ func TestNewOptions(t *testing.T) {
 	if _, err := New(Options{Kernels: "sse9"}); !errors.Is(err, ErrKernels) || !strings.Contains(err.Error(), `"go"`) {
 		t.Errorf("got %v, want ErrKernels and what there is", err)
 	}
-	for _, ks := range kernelSets() {
-		d := testDevice(t, Options{Kernels: ks.name})
-		if got := d.Info(); got.Kernels != ks.name || got.Kind != "cpu/f32" || got.Threads < 1 || got.Name == "" {
-			t.Errorf("got %+v, want kernels %s of cpu/f32", got, ks.name)
+	for p, kind := range map[Precision]string{Exact: "cpu/f32", Fast: "cpu/i8"} {
+		for _, ks := range kernelSets() {
+			d := testDevice(t, Options{Kernels: ks.name, Precision: p})
+			got := d.Info()
+			if got.Kernels != ks.name || got.Kind != kind || got.Precision != p.String() || got.Threads < 1 || got.Name == "" {
+				t.Errorf("got %+v, want kernels %s of %s", got, ks.name, kind)
+			}
+		}
+		if got, err := ParsePrecision(p.String()); got != p || err != nil {
+			t.Errorf("%s: got %s, %v", p, got, err)
+		}
+	}
+	for _, name := range []string{"", "Fast", "int8"} {
+		if _, err := ParsePrecision(name); err == nil || !strings.Contains(err.Error(), `"fast"`) {
+			t.Errorf("%q: got %v, want an error that says what there is", name, err)
 		}
 	}
 	if got, want := testDevice(t, Options{}).Info().Kernels, kernelSets()[0].name; got != want {

@@ -11,7 +11,7 @@
 //	y   = (c_0 + c_1) + (c_2 + c_3)
 //
 // With affine weights (q8, q4) it is summed exactly in fixed point, block by block: fixed.go has the definition and the
-// reasons.
+// reasons. Precision Fast, opt-in and a device kind of its own ("cpu/i8"), multiplies 8-bit numbers instead: fast.go and encode.go.
 //
 // Besides the ops of metal.Stream the device claims the fused blocks of metal/fused.go (fused.go here has the reasons); they
 // give the bits of their compositions.

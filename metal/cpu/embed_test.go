@@ -14,6 +14,7 @@ func TestEmbedBits(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(sh.rows), uint64(f)))
 				spec := randomSpec(rng, f, sh.rows, sh.cols, sh.group, 1)
 				w := s.mustLoad(t, spec)
+				spec = asMultiplied(s.precision(), spec)
 				for _, n := range []int{0, 1, 3, 200} {
 					ids := make([]int32, n)
 					for i := range ids {

@@ -10,15 +10,15 @@ import (
 )
 
 // refExperts is the definition (spec 2.6, stream.go) for one row.
-func refExperts(x []float32, ids []int32, w []float32, gate, up, down *metal.WeightSpec) []float32 {
+func refExperts(p Precision, x []float32, ids []int32, w []float32, gate, up, down *metal.WeightSpec) []float32 {
 	y := make([]float32, down.Rows)
 	for i, e := range ids {
 		h := make([]float32, gate.Rows)
 		for n := range h {
-			h[n] = silu(refProduct(gate, int(e), n, x)) * refProduct(up, int(e), n, x)
+			h[n] = silu(refProduct(p, gate, int(e), n, x)) * refProduct(p, up, int(e), n, x)
 		}
 		for n := range y {
-			y[n] += float32(w[i] * refProduct(down, int(e), n, h))
+			y[n] += float32(w[i] * refProduct(p, down, int(e), n, h))
 		}
 	}
 	return y
@@ -55,6 +55,7 @@ func TestExpertsBits(t *testing.T) {
 				var ws [3]metal.Weight
 				for i := range specs {
 					ws[i] = s.mustLoad(t, specs[i])
+					specs[i] = asMultiplied(s.precision(), specs[i])
 				}
 				for _, rows := range []int{1, 2, 5, 40} {
 					x, y := s.randomMat(t, rng, rows, sh.hidden), s.randomMat(t, rng, rows, sh.hidden)
@@ -62,7 +63,7 @@ func TestExpertsBits(t *testing.T) {
 					s.Experts(y, x, ids, w, ws[0], ws[1], ws[2])
 					checkMargins(t, y)
 					for r := range rows {
-						want := refExperts(matOf(x).row(r), imatOf(ids).row(r), matOf(w).row(r), &specs[0], &specs[1], &specs[2])
+						want := refExperts(s.precision(), matOf(x).row(r), imatOf(ids).row(r), matOf(w).row(r), &specs[0], &specs[1], &specs[2])
 						for n, got := range matOf(y).row(r) {
 							if !sameBits(got, want[n]) {
 								t.Fatalf("%s %+v, %d rows: y[%d][%d]: got %x, want %x", f, sh, rows, r, n, got, want[n])

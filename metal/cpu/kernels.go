@@ -29,9 +29,10 @@ type kernelArgs struct {
 //	c_j = fma(w[n,k], x[k], c_j)   for k = j mod 4 ascending, from c_j = +0, j = 0..3
 //	y   = (c_0 + c_1) + (c_2 + c_3)
 //
-// in f32; the sum of an affine weight (q8, q4) is in fixed.go.
+// in f32; the sum of an affine weight (q8, q4) is in fixed.go, or in fast.go once makeFast was called.
 type kernelSet struct {
 	name string
+	fast bool
 	// rows[layout] is the number of rows that share one pass over the weights; 0: the set has no kernels for it, only allowed of layNarrow.
 	rows [layouts]int
 	// wide[layout] is the number of rows from which on it pays to expand a tile to f32 once; 0: never.
@@ -41,15 +42,40 @@ type kernelSet struct {
 	linear [layouts][maxRows]func(*kernelArgs)
 	// expand[layout] writes the f32 values [k][16] of one tile to y; plain layouts only.
 	expand [layouts]func(*kernelArgs)
-	// prepare writes a row for the affine kernels of this set, in blocks of group columns (fixed.go).
+	// prepare writes a row for the affine kernels of this set, in blocks of group columns (fixed.go, fast.go).
 	prepare func(dst unsafe.Pointer, x []float32, group int, center int32)
+
+	// toFast puts the affine kernels of precision Fast in the place of those of Exact.
+	toFast func(*kernelSet)
 
 	sweeps
 }
 
+// makeFast turns the set into that of precision Fast.
+func (s *kernelSet) makeFast() {
+	s.toFast(s)
+	s.fast = true
+}
+
+// digits is the bytes that a block of so many columns takes in a prepared row, behind its head.
+func (s *kernelSet) digits(group int) int {
+	if s.fast {
+		return group
+	}
+	return 4 * group
+}
+
+// rowBytes is the size of a prepared row of k columns in blocks of group.
+func (s *kernelSet) rowBytes(k, group int) int {
+	if s.fast {
+		return fastBytes(k, group)
+	}
+	return fixedBytes(k, group)
+}
+
 // goKernels is the portable set: the oracle of the others, and what runs where there is no assembly.
 func goKernels() *kernelSet {
-	s := &kernelSet{name: "go", sweeps: goSweeps(), wide: [layouts]int{layBF16: maxRows + 1}, prepare: prepareWords}
+	s := &kernelSet{name: "go", sweeps: goSweeps(), wide: [layouts]int{layBF16: maxRows + 1}, prepare: prepareWords, toFast: fastGo}
 	for l := range layouts {
 		if l == layNarrow {
 			continue // four columns side by side gain nothing here
@@ -73,6 +99,17 @@ func goKernels() *kernelSet {
 		}
 	}
 	return s
+}
+
+// fastGo fills in the portable kernels of affine weights in precision Fast.
+func fastGo(s *kernelSet) {
+	s.prepare = prepareFast
+	for _, l := range []layout{layQ8, layQ4} {
+		s.rows[l] = maxRows
+		for r := range maxRows {
+			s.linear[l][r] = func(a *kernelArgs) { goFast(a, l) }
+		}
+	}
 }
 
 func goLinear(a *kernelArgs, l layout) {

@@ -13,20 +13,29 @@ func kernelSets() []*kernelSet {
 		linearAVX512(s)
 		if x.HasAVX512VNNI {
 			fixedAVX512(s)
-			s.prepare = prepareVNNI
+			s.prepare, s.toFast = prepareVNNI, func(s *kernelSet) {
+				fastAVX512(s)
+				s.prepare = prepareFastVNNI
+			}
 		} else {
 			fixedAVX2(s)
-			s.prepare = prepareWords
+			s.prepare, s.toFast = prepareWords, toFastAVX2
 		}
 		sets = append(sets, s)
 	}
 	if x.HasAVX2 && x.HasFMA {
-		s := &kernelSet{name: "avx2", sweeps: sweepsAVX2(), prepare: prepareWords}
+		s := &kernelSet{name: "avx2", sweeps: sweepsAVX2(), prepare: prepareWords, toFast: toFastAVX2}
 		linearAVX2(s)
 		fixedAVX2(s)
 		sets = append(sets, s)
 	}
 	return append(sets, goKernels())
+}
+
+// toFastAVX2 is for machines without VNNI.
+func toFastAVX2(s *kernelSet) {
+	fastAVX2(s)
+	s.prepare = prepareFast
 }
 
 func sweepsAVX512() sweeps {

@@ -12,12 +12,12 @@ func kernelSets() []*kernelSet {
 		return []*kernelSet{goKernels()}
 	}
 	if cpu.ARM64.HasASIMDDP {
-		s := &kernelSet{name: "dotprod", sweeps: sweepsNEON(), prepare: prepareDot}
+		s := &kernelSet{name: "dotprod", sweeps: sweepsNEON(), prepare: prepareDot, toFast: toFastDotProd}
 		linearNEON(s)
 		fixedDotProd(s)
 		sets = append(sets, s)
 	}
-	s := &kernelSet{name: "neon", sweeps: sweepsNEON(), prepare: prepareWide}
+	s := &kernelSet{name: "neon", sweeps: sweepsNEON(), prepare: prepareWide, toFast: toFastNEON}
 	linearNEON(s)
 	fixedNEON(s)
 	return append(sets, s, goKernels())

@@ -10,8 +10,13 @@ import (
 // known (make arm64), FLASHLANE_WANT_KERNELS lists them: one that is not detected fails instead of going untested.
 func TestKernelSets(t *testing.T) {
 	var names []string
+	sets := kernelSets()
 	for _, s := range kernelSets() {
 		names = append(names, s.name)
+		s.makeFast()
+		sets = append(sets, s)
+	}
+	for _, s := range sets {
 		for l := range layouts {
 			if l == layNarrow && s.rows[l] == 0 && s.name != "avx512" {
 				continue

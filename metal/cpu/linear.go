@@ -115,7 +115,7 @@ func (d *desk) multiply(ks *kernelSet, w *weight, e, tile, n int, x *rowsOf, row
 	a := &d.args
 	a.k, a.group, a.center, a.radix = w.cols, w.group, float32(w.center), 256
 	if w.layout.affine() {
-		a.digits, a.row = 4*w.group, fixedBytes(w.cols, w.group)
+		a.digits, a.row = ks.digits(w.group), ks.rowBytes(w.cols, w.group)
 	}
 	lay, most := w.layout, ks.rows[w.layout]
 	bunch := max(1, callWork/(w.cols*tileN*min(rows, most)))

@@ -15,9 +15,13 @@ func BenchmarkLinear(b *testing.B) {
 		for _, f := range []metal.Format{metal.FormatQ8, metal.FormatQ4, metal.FormatBF16, metal.FormatF32} {
 			for _, m := range []int{1, 2, 3, 4, 6, 8, 16, 128} {
 				for _, ks := range kernelSets() {
-					for _, threads := range []int{1, 2} {
-						b.Run(fmt.Sprintf("n=%d/k=%d/format=%s/rows=%d/kernels=%s/threads=%d", sh.n, sh.k, f, m, ks.name, threads), func(b *testing.B) {
-							s := newStream(testDevice(b, Options{Threads: threads, Kernels: ks.name}))
+					for _, o := range []Options{{Threads: 1}, {Threads: 2}, {Threads: 1, Precision: Fast}, {Threads: 2, Precision: Fast}} {
+						if o.Kernels = ks.name; o.Precision == Fast && f != metal.FormatQ8 && f != metal.FormatQ4 {
+							continue
+						}
+						name := fmt.Sprintf("n=%d/k=%d/format=%s/rows=%d/kernels=%s/threads=%d/%s", sh.n, sh.k, f, m, ks.name, o.Threads, o.Precision)
+						b.Run(name, func(b *testing.B) {
+							s := newStream(testDevice(b, o))
 							rng := rand.New(rand.NewPCG(1, 2))
 							w := s.mustLoad(b, randomSpec(rng, f, sh.n, sh.k, 32, 1))
 							x, y := s.randomMat(b, rng, m, sh.k), s.randomMat(b, rng, m, sh.n)

@@ -26,6 +26,7 @@ func TestLinearBits(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(sh.rows), uint64(sh.cols)))
 				spec := randomSpec(rng, f, sh.rows, sh.cols, sh.group, 1)
 				w := s.mustLoad(t, spec)
+				spec = asMultiplied(s.precision(), spec)
 				top := 17
 				if sh.rows*sh.cols < 3000 {
 					top = 50
@@ -34,7 +35,7 @@ func TestLinearBits(t *testing.T) {
 				want := make([][]float32, top)
 				for r := range want {
 					for n := range sh.rows {
-						want[r] = append(want[r], refProduct(&spec, 0, n, matOf(x).row(r)))
+						want[r] = append(want[r], refProduct(s.precision(), &spec, 0, n, matOf(x).row(r)))
 					}
 				}
 				for _, m := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 50} {

@@ -9,7 +9,7 @@ type prepared struct {
 
 // room makes place for rows rows of the weight's inner size.
 func (p *prepared) room(rows int, w *weight) rowsOf {
-	stride := fixedBytes(w.cols, w.group)
+	stride := w.dev.kernels.rowBytes(w.cols, w.group)
 	if len(p.words) < rows*stride/4 {
 		p.words = wordsOf(heapBytes(rows * stride))
 	}

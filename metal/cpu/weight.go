@@ -70,6 +70,7 @@ type weight struct {
 	step   int // bytes per tile
 	group  int
 	groups int      // per row, 0 for plain layouts
+	coded  bool     // the pack has no codes: they are made at load (encode.go)
 	split  int      // groups of the device for one of the pack: long ones are cut (fixedBlock)
 	center int32    // affine layouts: c of fixed.go
 	data   []byte   // [stack][tiles][step], on a cache line
@@ -136,6 +137,10 @@ func (d *Device) Load(spec metal.WeightSpec) (metal.Weight, error) {
 			w.layout = layQ8 // a group must fill whole bytes of the kernel's loads
 		}
 	}
+	if g := encodeGroup(spec.Cols); d.kernels.fast && !w.layout.affine() && g > 0 {
+		w.coded, w.layout, w.center = true, layQ8, 128
+		w.group, w.groups = g, spec.Cols/g
+	}
 	w.step = w.layout.tileBytes(w.cols)
 	tiles := w.stack * w.tiles
 	words := tiles * w.groups * tileN
@@ -148,7 +153,11 @@ func (d *Device) Load(spec metal.WeightSpec) (metal.Weight, error) {
 	}
 	d.workers.run(tiles, max(1, (1<<15)/(w.cols*tileN)), func(lo, hi int) {
 		for t := lo; t < hi; t++ {
-			w.repack(&spec.Parts[t/w.tiles], t/w.tiles, t%w.tiles)
+			if part := &spec.Parts[t/w.tiles]; w.coded {
+				w.encode(part, t/w.tiles, t%w.tiles)
+			} else {
+				w.repack(part, t/w.tiles, t%w.tiles)
+			}
 		}
 	})
 	return w, nil

@@ -2,8 +2,10 @@ package cpu
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/flashlane/flashlane/metal"
@@ -105,18 +107,52 @@ func refDot(w, x []float32) float32 {
 	return (c[0] + c[1]) + (c[2] + c[3])
 }
 
-// refProduct is the canonical sum of output n of part e, straight from the definition (doc.go, fixed.go).
-func refProduct(s *metal.WeightSpec, e, n int, x []float32) float32 {
+// asMultiplied is the spec that products see: in precision Fast plain weights have codes, made here a value at a time.
+func asMultiplied(p Precision, s metal.WeightSpec) metal.WeightSpec {
+	if p == Exact || s.Group != 0 || s.Cols%32 != 0 {
+		return s
+	}
+	c := metal.WeightSpec{Name: s.Name, Format: metal.FormatQ8, Rows: s.Rows, Cols: s.Cols, Group: 32}
+	if s.Cols%64 == 0 {
+		c.Group = 64
+	}
+	short := func(v float64) (float64, uint16) { // the nearest number of 8 bits: the candidates are the two around v
+		down := math.Float32bits(float32(v)) &^ 0xffff
+		near, far := float64(math.Float32frombits(down)), float64(math.Float32frombits(down+0x10000))
+		if d := math.Abs(far-v) - math.Abs(near-v); d < 0 || d == 0 && down>>16%2 == 1 {
+			return far, uint16(down>>16) + 1
+		}
+		return near, uint16(down >> 16)
+	}
+	le := binary.LittleEndian
+	for e := range s.Parts {
+		var part metal.Part
+		for i := 0; i < s.Rows*s.Cols; i += c.Group {
+			var g []float64
+			for k := range c.Group {
+				g = append(g, float64(specValue(&s, e, i/s.Cols, i%s.Cols+k)))
+			}
+			bias, b := short(slices.Min(g))
+			scale, sc := short(float64(float32(float32(slices.Max(g)-slices.Min(g)) / 255)))
+			part.Scales, part.Biases = le.AppendUint16(part.Scales, sc), le.AppendUint16(part.Biases, b)
+			for _, v := range g {
+				q := math.RoundToEven(float64(float32(float32(v-bias) / float32(scale))))
+				part.Data = append(part.Data, byte(math.Min(math.Max(q, 0), 255)))
+			}
+		}
+		c.Parts = append(c.Parts, part)
+	}
+	return c
+}
+
+// refProduct is the canonical sum of output n of part e, straight from the definition (doc.go, fixed.go, fast.go).
+func refProduct(p Precision, s *metal.WeightSpec, e, n int, x []float32) float32 {
 	if s.Group == 0 {
 		w := make([]float32, s.Cols)
 		for k := range w {
 			w[k] = specValue(s, e, n, k)
 		}
 		return refDot(w, x)
-	}
-	center := int64(128)
-	if s.Format == metal.FormatQ4 {
-		center = 8
 	}
 	block := s.Group // cut long groups into equal blocks of whole fours
 	for d := 1; block > 256; d++ {
@@ -129,6 +165,14 @@ func refProduct(s *metal.WeightSpec, e, n int, x []float32) float32 {
 		top := 0.0
 		for _, v := range x[from : from+block] {
 			top = math.Max(top, math.Abs(float64(v)))
+		}
+		if p == Fast {
+			y = refFast(s, e, n, x, from, block, math.Max(top, 0x1p-100), y)
+			continue
+		}
+		center := int64(128)
+		if s.Format == metal.FormatQ4 {
+			center = 8
 		}
 		e2 := 126
 		if top > 0 {
@@ -154,6 +198,18 @@ func refProduct(s *metal.WeightSpec, e, n int, x []float32) float32 {
 	return y
 }
 
+// refFast adds to y the block of columns from.. in precision Fast; the quotients of two float32 in float64, rounded again, are those of float32.
+func refFast(s *metal.WeightSpec, e, n int, x []float32, from, block int, top float64, y float32) float32 {
+	up, down := float32(127/top), float32(top/127)
+	scale, bias := specAffine(s, e, n, from)
+	var t, sum int64
+	for k := from; k < from+block; k++ {
+		d := int64(math.RoundToEven(float64(float32(x[k] * up))))
+		t, sum = t+int64(specCode(s, e, n, k))*d, sum+d
+	}
+	return fmaSoft(fmaSoft(scale, float32(t), float32(bias*float32(sum))), down, y)
+}
+
 // testDevice opens a device that is closed with the test.
 func testDevice(t testing.TB, o Options) *Device {
 	t.Helper()
@@ -165,15 +221,25 @@ func testDevice(t testing.TB, o Options) *Device {
 	return d
 }
 
-// eachKernels runs f for every kernel set of this machine and for one and two threads.
+// eachKernels runs f for both precisions of every kernel set of this machine and for one and two threads.
 func eachKernels(t *testing.T, f func(t *testing.T, s *stream)) {
 	for _, ks := range kernelSets() {
-		for _, threads := range []int{1, 2} {
-			t.Run(ks.name+"/"+[]string{"", "one", "two"}[threads], func(t *testing.T) {
-				f(t, newStream(testDevice(t, Options{Threads: threads, Kernels: ks.name})))
-			})
+		for _, p := range []Precision{Exact, Fast} {
+			for _, threads := range []int{1, 2} {
+				t.Run(fmt.Sprintf("%s/%s/%s", ks.name, p, []string{"", "one", "two"}[threads]), func(t *testing.T) {
+					f(t, newStream(testDevice(t, Options{Threads: threads, Kernels: ks.name, Precision: p})))
+				})
+			}
 		}
 	}
+}
+
+// precision is that of the stream's device.
+func (s *stream) precision() Precision {
+	if s.dev.kernels.fast {
+		return Fast
+	}
+	return Exact
 }
 
 func (s *stream) mustLoad(t testing.TB, spec metal.WeightSpec) metal.Weight {

@@ -40,7 +40,13 @@ func Open(t testing.TB, src pack.Source) *pack.Pack {
 // CPU opens the CPU device with so many threads; when the test ends all its memory must have been freed.
 func CPU(t testing.TB, threads int) metal.Device {
 	t.Helper()
-	dev, err := cpu.New(cpu.Options{Threads: threads})
+	return CPUWith(t, cpu.Options{Threads: threads})
+}
+
+// CPUWith is CPU with all its options.
+func CPUWith(t testing.TB, o cpu.Options) metal.Device {
+	t.Helper()
+	dev, err := cpu.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

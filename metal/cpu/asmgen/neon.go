@@ -36,6 +36,7 @@ var (
 	fcvtns = encoding{"fcvtns v%d.4s, v%d.4s", 0x4e21a800, two}
 	umaxv  = encoding{"umaxv s%d, v%d.4s", 0x6eb0a800, two}
 	sshr   = encoding{"sshr v%d.4s, v%d.4s, #%d", 0x4f200400, shifted}
+	sxtl   = encoding{"sxtl v%d.8h, v%d.8b", 0x0f08a400, two}
 	bich   = encoding{"bic v%d.8h, #%d", 0x6f009400, narrowed}
 	fmlaE  = encoding{"fmla v%d.4s, v%d.4s, v%d.s[%d]", 0x4f801000, byWord}
 	fmulE  = encoding{"fmul v%d.4s, v%d.4s, v%d.s[%d]", 0x4f809000, byWord}

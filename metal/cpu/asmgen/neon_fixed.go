@@ -24,10 +24,13 @@ func (k *fixedNEON) yReg(r int) string       { return []string{"R22", "R23", "R2
 
 // write is the kernel around its loop over the columns of a block, of which R5 has the number of quads. begin starts the sums of a
 // row and takes it past the head.
-func (k *fixedNEON) write(begin func(r int), loop func()) {
+func (k *fixedNEON) write(begin func(r int), loop func()) { k.around(headSize, 4, begin, loop, k.end) }
+
+// around is write for heads of any size, 2^quad bytes of digits to a quad, and any end of a block.
+func (k *fixedNEON) around(head, quad int, begin func(r int), loop, end func()) {
 	k.op("MOVD kernelArgs_sb(R0), R2")
 	k.op("MOVD kernelArgs_digits(R0), R26")
-	k.op("ADD $%d, R26, R26", headSize)
+	k.op("ADD $%d, R26, R26", head)
 	if k.part < 4 {
 		k.op("MOVD $%d, R20", 4/k.part)
 	}
@@ -51,10 +54,10 @@ func (k *fixedNEON) write(begin func(r int), loop func()) {
 	}
 	k.label("block")
 	k.each(k.rows, begin)
-	k.op("SUB $%d, R26, R5", headSize)
-	k.op("LSR $4, R5, R5")
+	k.op("SUB $%d, R26, R5", head)
+	k.op("LSR $%d, R5, R5", quad)
 	loop()
-	k.end()
+	end()
 	k.op("CMP R16, R8")
 	k.op("BLO block")
 	if k.held() {

@@ -27,6 +27,7 @@ func TestEncodings(t *testing.T) {
 		{sshr, []int{3, 17, 1}, "sshr v3.4s, v17.4s, #1", 0x4f3f0623},
 		{sshr, []int{3, 17, 8}, "sshr v3.4s, v17.4s, #8", 0x4f380623},
 		{sshr, []int{3, 17, 32}, "sshr v3.4s, v17.4s, #32", 0x4f200623},
+		{sxtl, []int{3, 17}, "sxtl v3.8h, v17.8b", 0x0f08a623},
 		{bich, []int{3, 240}, "bic v3.8h, #240", 0x6f079603},
 		{bich, []int{31, 15}, "bic v31.8h, #15", 0x6f0095ff},
 		{fmlaE, []int{3, 17, 31, 0}, "fmla v3.4s, v17.4s, v31.s[0]", 0x4f9f1223},

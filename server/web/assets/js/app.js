@@ -23,7 +23,7 @@ function onHealth(h) {
   const bad = h.status !== 'ok';
   setText(byId('state'), bad ? `${h.status}${h.reason ? `: ${h.reason}` : ''}` : 'ready');
   setAttr(byId('state'), 'data-state', bad ? 'bad' : 'ok');
-  const device = [h.device_kind, h.exact ? 'exact' : h.acceptance, h.depth_note, h.version && `version ${h.version}`].filter(Boolean).join(' · ');
+  const device = [h.device_kind, h.precision && `precision ${h.precision}`, h.exact ? 'exact' : h.acceptance, h.depth_note, h.version && `version ${h.version}`].filter(Boolean).join(' · ');
   setText(byId('device'), device);
   byId('device').title = device;
   if (!known) {

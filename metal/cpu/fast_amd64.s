@@ -1,0 +1,86 @@
+#include "textflag.h"
+
+// func prepareFastAVX512(dst unsafe.Pointer, x *float32, k, group int)
+// Z26 the mask of a sign's complement, X28 fastTop, X29 fastFloor; all other values come and go.
+TEXT ·prepareFastAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ k+16(FP), CX
+	MOVQ group+24(FP), DX
+	MOVL $0x7fffffff, AX
+	VPBROADCASTD AX, Z26
+	MOVL $0x42fe0000, AX
+	VPBROADCASTD AX, X28
+	MOVL $0x0d800000, AX
+	VPBROADCASTD AX, X29
+
+block:
+	// The largest |x|, as bits.
+	MOVQ DX, BX
+	MOVQ SI, R8
+	VPXORD Z0, Z0, Z0
+
+top:
+	VPANDD (R8), Z26, Z1
+	VPMAXUD Z1, Z0, Z0
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JNZ top
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPMAXUD Y1, Y0, Y0
+	VEXTRACTI32X4 $1, Y0, X1
+	VPMAXUD X1, X0, X0
+	VPSHUFD $0x4e, X0, X1
+	VPMAXUD X1, X0, X0
+	VPSHUFD $0xb1, X0, X1
+	VPMAXUD X1, X0, X0
+	VMOVD X0, AX
+	LEAQ 12(DI), R11
+	MOVQ DX, BX
+	VPXORD Z4, Z4, Z4
+	CMPL AX, $0x7f800000
+	JAE bad
+	VPMAXUD X29, X0, X0
+	VDIVSS X0, X28, X2
+	VDIVSS X28, X0, X3
+	VBROADCASTSS X2, Z2
+	VMOVD X3, R10
+
+digits:
+	VMULPS (SI), Z2, Z1
+	VCVTPS2DQ Z1, Z1
+	VPADDD Z1, Z4, Z4
+	VPMOVDB Z1, (R11)
+	ADDQ $64, SI
+	ADDQ $16, R11
+	SUBQ $16, BX
+	JNZ digits
+	VEXTRACTI64X4 $1, Z4, Y1
+	VPADDD Y1, Y4, Y4
+	VEXTRACTI32X4 $1, Y4, X1
+	VPADDD X1, X4, X4
+	VPSHUFD $0x4e, X4, X1
+	VPADDD X1, X4, X4
+	VPSHUFD $0xb1, X4, X1
+	VPADDD X1, X4, X4
+
+head:
+	VCVTDQ2PS X4, X5
+	VPSLLD $7, X4, X4
+	MOVL R10, 0(DI)
+	VMOVSS X5, 4(DI)
+	VMOVSS X4, 8(DI)
+	MOVQ R11, DI
+	SUBQ DX, CX
+	JNZ block
+	VZEROUPPER
+	RET
+
+bad:
+	VMOVDQU X4, (R11)
+	ADDQ $64, SI
+	ADDQ $16, R11
+	SUBQ $16, BX
+	JNZ bad
+	MOVL $0x7fc00000, R10
+	JMP head
