@@ -151,10 +151,11 @@ func (s *System) open() (err error) {
 	g.windows = stager.NewShelf(dev, m.PLE, maxRound, 2*s.config.MaxActive, s.retire)
 	g.chunks = stager.NewShelf(dev, m.PLE, s.config.Chunk, 2, s.retire)
 	lock := !strings.HasPrefix(m.Device.Info().Kind, "cpu/") // a GPU's context belongs to a thread
-	g.draft, g.verify, g.stage, g.index = worker.Start(lock), worker.Start(lock), worker.Start(lock), worker.Start(lock)
-	g.keep = worker.Start(lock)
-	if len(g.halves) > 0 {
-		g.beside = worker.Start(lock)
+	g.draft, g.stage, g.index, g.keep = worker.Start(lock), worker.Start(lock), worker.Start(lock), worker.Start(lock)
+	if len(g.halves) > 0 { // which leave no processor idle
+		g.verify, g.beside = worker.StartBreathing(lock), worker.StartBreathing(lock)
+	} else {
+		g.verify = worker.Start(lock)
 	}
 	return s.openStore(m)
 }

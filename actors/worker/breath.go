@@ -10,9 +10,10 @@ const breathEvery = 4 * time.Millisecond
 
 // breath lets the network in. Go asks the network who is ready when a processor has nothing else to do, and else every 10 ms; passes that keep all
 // processors would leave requests and readers to the latter. So their worker waits, now and then, for a byte that it has sent to itself through a
-// pipe: the byte comes back by that very question, together with everyone else who was ready. The zero value is ready.
+// pipe: the byte comes back by that very question, together with everyone else who was ready. The zero value takes
+// none.
 type breath struct {
-	send *os.File      // nil: not opened yet
+	send *os.File      // nil: not opened
 	back chan struct{} // one token per byte; closed when none comes any more
 	last time.Time
 }
@@ -20,26 +21,21 @@ type breath struct {
 // take lets the network in if it is time.
 func (b *breath) take() {
 	now := time.Now()
-	if now.Sub(b.last) < breathEvery {
+	if b.send == nil || now.Sub(b.last) < breathEvery {
 		return
 	}
 	b.last = now
-	if b.back == nil {
-		b.open()
-	}
-	if b.send == nil {
-		return
-	}
 	if _, err := b.send.Write([]byte{0}); err == nil {
 		<-b.back
 	}
 }
 
+// open makes the pipe. Without one the network waits.
 func (b *breath) open() {
 	b.back = make(chan struct{})
 	receive, send, err := os.Pipe()
 	if err != nil {
-		return // no file left: the network waits 10 ms
+		return
 	}
 	b.send = send
 	go func() {

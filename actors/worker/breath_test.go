@@ -11,12 +11,14 @@ import (
 func TestBreathComesBack(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	var b breath
+	b.take() // it has no pipe: no wait
+	b.open()
+	if b.send == nil {
+		t.Fatal("got no pipe")
+	}
 	for range 3 {
 		b.last = time.Time{} // it is time again
 		b.take()
-		if b.send == nil {
-			t.Fatal("got no pipe")
-		}
 	}
 	before := b.last
 	b.take()
@@ -24,15 +26,13 @@ func TestBreathComesBack(t *testing.T) {
 		t.Error("took a breath that was not due")
 	}
 	b.end()
-	b.last = time.Time{}
-	b.take() // its pipe is gone: no wait
 }
 
 func TestBreathThatWasNeverTakenEnds(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	w := Start(false)
+	w := StartBreathing(false)
 	w.Stop()
-	w = Start(false)
+	w = StartBreathing(false)
 	done := make(chan struct{})
 	w.Do(Job{Run: func() { w.Breathe(); close(done) }, Broken: func(v any, _ []byte) { t.Error(v); close(done) }})
 	<-done

@@ -34,10 +34,18 @@ func (w *Worker) Running() bool { return w.running.Load() }
 func (w *Worker) Ended() uint64 { return w.ended.Load() }
 
 // Start returns a running worker. With lock it stays on one OS thread, as a GPU context needs.
-func Start(lock bool) *Worker {
-	w := &Worker{done: make(chan struct{}), lock: lock}
-	w.more = sync.NewCond(&w.mu)
-	go w.loop(lock)
+func Start(lock bool) *Worker { return start(&Worker{lock: lock}) }
+
+// StartBreathing is Start for a worker whose jobs breathe; it keeps two files open.
+func StartBreathing(lock bool) *Worker {
+	w := &Worker{lock: lock}
+	w.breath.open()
+	return start(w)
+}
+
+func start(w *Worker) *Worker {
+	w.done, w.more = make(chan struct{}), sync.NewCond(&w.mu)
+	go w.loop(w.lock)
 	return w
 }
 
