@@ -120,6 +120,7 @@ if [ -r "/proc/$pid/status" ]; then
 else
   peak="$(ps -o rss= -p "$pid" | awk '{ printf "%.0f MiB", $1 / 1024 }') (now, not peak)"
 fi
+peak+=", $(metric prefix_bytes | awk '{ printf "%.0f", $1 / 1048576 }') of them snapshots of prompts"
 cpu=$(awk -F': *' '/^model name/ { print $2; exit }' /proc/cpuinfo 2>/dev/null || sysctl -n machdep.cpu.brand_string 2>/dev/null || true)
 kernels=$(jq -rR 'fromjson? | select(.message == "serving") | "\(.device), kernels \(.kernels)"' "$work/log")
 
