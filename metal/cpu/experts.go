@@ -12,14 +12,15 @@ type expertsCall struct {
 	innerFn, outerFn func(worker, lo, hi int)
 
 	gate, up, down *weight
-	x              rowsOf
+	x, xUp         rowsOf // in the form that gate takes and up takes
 	y              mat
 
 	list   pairList
 	hidden []float32 // [pairs, I] silu(g)*u
 	h      rowsOf    // its rows
-	readyX prepared  // x and
-	readyH prepared  // hidden, for affine weights
+	readyX prepared  // x for affine weights: gate,
+	readyU prepared  // up if it is not like gate,
+	readyH prepared  // and hidden for down
 }
 
 // pairList is the pairs of a row and one expert it picked, sorted by expert, then row, so that an expert's weights pass
@@ -44,13 +45,20 @@ func (s *stream) Experts(y, x, ids, wts metal.Mat, gate, up, down metal.Weight) 
 		return
 	}
 	mx := matOf(x)
-	c.x = rowsOf{base: unsafe.Pointer(unsafe.SliceData(mx.f)), stride: uintptr(mx.stride) * 4}
-	c.y = matOf(y)
+	plain := rowsOf{base: unsafe.Pointer(unsafe.SliceData(mx.f)), stride: uintptr(mx.stride) * 4}
+	c.x, c.y = plain, matOf(y)
 	c.list.sort(imatOf(ids), matOf(wts), n)
 	pairs, active := len(c.list.row), len(c.list.active)
 	c.hidden = grow(c.hidden, pairs*inner)
 	if c.gate.layout.affine() {
-		c.x = s.prepareAll(&c.readyX, c.x, x.Rows, c.gate)
+		c.x = s.prepareAll(&c.readyX, plain, x.Rows, c.gate)
+	}
+	c.xUp = c.x
+	if !alike(c.gate, c.up) {
+		c.xUp = plain
+		if c.up.layout.affine() {
+			c.xUp = s.prepareAll(&c.readyU, plain, x.Rows, c.up)
+		}
 	}
 	perUnit := (pairs + active - 1) / max(active, 1) // rows of an expert, on average
 	s.workers.runID(active*c.gate.tiles, max(1, pieceWork/(2*hidden*tileN*max(perUnit, 1))), c.innerFn)
@@ -59,19 +67,23 @@ func (s *stream) Experts(y, x, ids, wts metal.Mat, gate, up, down metal.Weight) 
 		c.h = s.prepareAll(&c.readyH, c.h, pairs, c.down)
 	}
 	s.workers.runID(c.down.tiles, max(1, pieceWork/(inner*tileN*max(pairs, 1))), c.outerFn)
-	c.gate, c.up, c.down, c.x, c.h, c.y = nil, nil, nil, rowsOf{}, rowsOf{}, mat{}
+	c.gate, c.up, c.down, c.x, c.xUp, c.h, c.y = nil, nil, nil, rowsOf{}, rowsOf{}, rowsOf{}, mat{}
 }
 
 // checkExperts panics unless the stacks and rows fit together.
 func checkExperts(op string, gate, up, down *weight, y, x, ids, wts metal.Mat) {
 	inner, hidden, n := gate.rows, gate.cols, gate.stack
-	if up.rows != inner || up.cols != hidden || down.rows != hidden || down.cols != inner || up.layout != gate.layout ||
-		up.group != gate.group || up.center != gate.center || up.stack != n || down.stack != n || x.Cols != hidden || y.Cols != hidden ||
+	if up.rows != inner || up.cols != hidden || down.rows != hidden || down.cols != inner || up.stack != n || down.stack != n || x.Cols != hidden || y.Cols != hidden ||
 		x.Rows != y.Rows || ids.Rows != x.Rows || wts.Rows != x.Rows || ids.Cols != wts.Cols {
 		want(false, op, "gate %d x [%d %d], up %d x [%d %d], down %d x [%d %d]: y [%d %d], x [%d %d], ids [%d %d], w [%d %d]",
 			n, inner, hidden, up.stack, up.rows, up.cols, down.stack, down.rows, down.cols, y.Rows, y.Cols, x.Rows, x.Cols, ids.Rows,
 			ids.Cols, wts.Rows, wts.Cols)
 	}
+}
+
+// alike reports whether two weights take rows in the same form.
+func alike(a, b *weight) bool {
+	return a.layout == b.layout && a.group == b.group && a.center == b.center
 }
 
 // sort lists the pairs by expert, then row.
@@ -119,31 +131,31 @@ func tilesAt(n, rows int) int { return min(n, max(1, partSize/(rows*tileN))) }
 
 func (s *stream) expertsInner(worker, lo, hi int) {
 	c := &s.exp
-	innerUnits(&s.desk[worker], s.dev.kernels, &c.list, c.gate, c.up, c.x, c.hidden, lo, hi)
+	innerUnits(&s.desk[worker], s.dev.kernels, &c.list, c.gate, c.up, c.x, c.xUp, c.hidden, lo, hi)
 }
 
 // innerUnits does units lo..hi-1 of the hidden values: unit u is tile u%tiles of active expert u/tiles, for all its rows.
-// x is all rows in the form of the weights.
-func innerUnits(d *desk, ks *kernelSet, l *pairList, gate, up *weight, x rowsOf, hidden []float32, lo, hi int) {
+// x and xUp are all rows in the forms that gate and up take.
+func innerUnits(d *desk, ks *kernelSet, l *pairList, gate, up *weight, x, xUp rowsOf, hidden []float32, lo, hi int) {
 	for lo < hi {
 		e, tile := int(l.active[lo/gate.tiles]), lo%gate.tiles
 		n := min(hi-lo, gate.tiles-tile)
-		innerRows(d, ks, l, gate, up, x, hidden, e, tile, n, int(l.first[e]), int(l.first[e+1]))
+		innerRows(d, ks, l, gate, up, x, xUp, hidden, e, tile, n, int(l.first[e]), int(l.first[e+1]))
 		lo += n
 	}
 }
 
 // innerRows does tiles tile..tile+n-1 of the hidden values of pairs from..to-1, which are of expert e.
-func innerRows(d *desk, ks *kernelSet, l *pairList, gate, up *weight, x rowsOf, hidden []float32, e, tile, n, from, to int) {
+func innerRows(d *desk, ks *kernelSet, l *pairList, gate, up *weight, x, xUp rowsOf, hidden []float32, e, tile, n, from, to int) {
 	inner, rows := gate.rows, to-from
-	x.pick = l.row[from:to]
+	x.pick, xUp.pick = l.row[from:to], l.row[from:to]
 	for n > 0 {
 		m := tilesAt(n, rows)
 		width := min(m*tileN, inner-tile*tileN)
 		d.part = grow(d.part, rows*m*tileN)
 		g := hidden[from*inner+tile*tileN:]
 		d.multiply(ks, gate, e, tile, m, &x, rows, unsafe.Pointer(unsafe.SliceData(g)), uintptr(inner)*4)
-		d.multiply(ks, up, e, tile, m, &x, rows, unsafe.Pointer(unsafe.SliceData(d.part)), uintptr(m)*tileN*4)
+		d.multiply(ks, up, e, tile, m, &xUp, rows, unsafe.Pointer(unsafe.SliceData(d.part)), uintptr(m)*tileN*4)
 		if width == inner && width == m*tileN {
 			ks.siluMul(g[:rows*inner], g[:rows*inner], d.part) // rows lie end to end
 		} else {

@@ -76,6 +76,35 @@ func TestExpertsBits(t *testing.T) {
 	})
 }
 
+// TestExpertsOfUnlikeFormats: the three stacks may each have a format of their own.
+func TestExpertsOfUnlikeFormats(t *testing.T) {
+	const hidden, inner, experts, k, rows = 64, 32, 5, 2, 7
+	eachKernels(t, func(t *testing.T, s *stream) {
+		for i, gate := range allFormats {
+			up, down := allFormats[(i+1)%len(allFormats)], allFormats[(i+2)%len(allFormats)]
+			rng := rand.New(rand.NewPCG(3, uint64(i)))
+			specs := []metal.WeightSpec{randomSpec(rng, gate, inner, hidden, 32, experts), randomSpec(rng, up, inner, hidden, 64, experts),
+				randomSpec(rng, down, hidden, inner, 32, experts)}
+			var ws [3]metal.Weight
+			for i := range specs {
+				ws[i] = s.mustLoad(t, specs[i])
+				specs[i] = asMultiplied(s.precision(), specs[i])
+			}
+			x, y := s.randomMat(t, rng, rows, hidden), s.randomMat(t, rng, rows, hidden)
+			ids, w := s.pickExperts(t, rng, rows, experts, k)
+			s.Experts(y, x, ids, w, ws[0], ws[1], ws[2])
+			for r := range rows {
+				want := refExperts(s.precision(), matOf(x).row(r), imatOf(ids).row(r), matOf(w).row(r), &specs[0], &specs[1], &specs[2])
+				for n, got := range matOf(y).row(r) {
+					if !sameBits(got, want[n]) {
+						t.Fatalf("gate %s, up %s, down %s: y[%d][%d]: got %x, want %x", gate, up, down, r, n, got, want[n])
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestExpertsAllocs(t *testing.T) {
 	eachKernels(t, func(t *testing.T, s *stream) {
 		rng := rand.New(rand.NewPCG(1, 2))

@@ -187,7 +187,7 @@ func (c *mixCall) gains(lo, rows int) {
 // columns makes columns from..to-1 of u for rows lo..lo+rows-1.
 func (c *mixCall) columns(d *desk, ks *kernelSet, normed mat, from, to, lo, rows int) {
 	h, inner := c.u.cols, c.up.cols
-	if key := c.turn<<16 + uint64(lo); d.lowKey != key {
+	if key := c.turn<<32 + uint64(lo); d.lowKey != key {
 		d.low = grow(d.low, rows*inner)
 		for r := range rows {
 			copy(d.low[r*inner:][:inner], c.low.row(lo+r))
@@ -196,7 +196,7 @@ func (c *mixCall) columns(d *desk, ks *kernelSet, normed mat, from, to, lo, rows
 		d.lowKey = key
 	}
 	x := rowsOf{base: unsafe.Pointer(unsafe.SliceData(d.low)), stride: uintptr(inner) * 4}
-	x = d.input(ks, c.up, x, rows, c.turn<<16+uint64(lo)+1<<63)
+	x = d.input(ks, c.up, x, rows, c.turn<<32+uint64(lo)+1<<63)
 	for ; from < to; from += c.width {
 		n := min(c.width, to-from)
 		wide := c.streams * n

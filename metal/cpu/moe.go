@@ -51,6 +51,10 @@ const expertParts = 2
 
 // RunMoE is a block of experts in one fork-join.
 func (s *stream) RunMoE(x, cm, y, u metal.Mat, m *metal.MoE, sc metal.MoEScratch) {
+	if !alike(m.Gate.(*weight), m.Up.(*weight)) {
+		metal.ComposeMoE(s, x, cm, y, u, m, sc) // rows are prepared twice: no pack that we know of needs it fused
+		return
+	}
 	c := &s.moe
 	c.gate, c.up, c.down, c.shared = m.Gate.(*weight), m.Up.(*weight), m.Down.(*weight), m.SharedDown.(*weight)
 	c.first = c.first[:0]
@@ -144,7 +148,7 @@ func (s *stream) moeUnits(worker, stage, lo, hi int) {
 		if c.own() {
 			x = d.input(ks, c.gate, c.u.span(0), c.rows, turn)
 		}
-		innerUnits(d, ks, l, c.gate, c.up, x, c.hidden, lo, min(hi, len(l.active)*tiles))
+		innerUnits(d, ks, l, c.gate, c.up, x, x, c.hidden, lo, min(hi, len(l.active)*tiles))
 		if c.tall && c.down.layout.affine() {
 			for _, e := range l.active[min(lo/tiles, len(l.active)):min(hi/tiles, len(l.active))] {
 				prepareRows(ks, c.rowsH, c.inner.span(0), c.down, int(l.first[e]), int(l.first[e+1]))
@@ -172,7 +176,7 @@ func (c *moeCall) expert(d *desk, ks *kernelSet, l *pairList, e, part int) {
 	if from == to {
 		return
 	}
-	innerRows(d, ks, l, c.gate, c.up, c.rowsX, c.hidden, e, 0, c.gate.tiles, from, to)
+	innerRows(d, ks, l, c.gate, c.up, c.rowsX, c.rowsX, c.hidden, e, 0, c.gate.tiles, from, to)
 	if c.down.layout.affine() {
 		prepareRows(ks, c.rowsH, c.inner.span(0), c.down, from, to)
 	}
