@@ -153,13 +153,14 @@ func (a *Actor) start(ctx actor.Context) {
 	for _, p := range deadPrompts {
 		p.Fail(context.Cause(p.Ticket.Ctx))
 	}
+	a.presence.count() // lets go of those who are gone
 	if a.posts[0].busy {
 		return
 	}
-	switch a.schedule.turn() {
-	case prompts:
+	switch turn := a.schedule.turn(); {
+	case turn == prompts && a.resting():
 		a.startPrompt(ctx)
-	case rounds:
+	case turn != nobody:
 		a.startRounds(ctx)
 	}
 }
@@ -171,18 +172,19 @@ func (a *Actor) resting() bool {
 
 // startPrompt runs the next chunk of a prompt, on all threads.
 func (a *Actor) startPrompt(ctx actor.Context) {
-	if !a.resting() {
-		return
-	}
 	root := ctx.ActorSystem().Root
 	p := a.schedule.nextPrompt()
+	for i := range a.posts {
+		a.posts[i].ran = false
+	}
 	j := &job{Deps: &a.Deps, Team: a.Whole, root: root, self: ctx.Self(), prompt: p, window: p.window, from: p.next, to: p.to}
 	p.busy, p.window = true, a.stage(root, p, j.to)
 	a.division.stops()
 	a.do(ctx, j)
 }
 
-// startRounds runs the rounds that wait: of all sequences side by side, or of half of them on each half of the threads.
+// startRounds runs the rounds that wait: of all sequences side by side, or of half of them on each half of the threads. While a chunk of a prompt
+// waits each half has one turn, so that those who are late need not wait for the chunk.
 func (a *Actor) startRounds(ctx actor.Context) {
 	sequences := a.presence.count()
 	if sequences < 2 || len(a.Halves) == 0 || !a.division.divided(sequences) {
@@ -191,8 +193,9 @@ func (a *Actor) startRounds(ctx actor.Context) {
 		}
 		return
 	}
+	chunk := a.schedule.runnable() >= 0
 	for i := 1; i < len(a.posts) && len(a.schedule.verify) > 0; i++ {
-		if !a.posts[i].busy {
+		if p := &a.posts[i]; !p.busy && !(chunk && p.ran) {
 			a.startBatch(ctx, i, sequences, (sequences+len(a.Halves)-1)/len(a.Halves))
 		}
 	}
@@ -211,6 +214,7 @@ func (a *Actor) startBatch(ctx actor.Context, at, sequences, most int) {
 	}
 	a.presence.pass()
 	a.posts[at].gathering.runs(batch)
+	a.posts[at].ran = true
 	a.division.starts(sequences, at > 0, now)
 	a.do(ctx, &job{Deps: &a.Deps, Team: a.posts[at].Team, root: ctx.ActorSystem().Root, self: ctx.Self(), batch: batch, post: at})
 }
@@ -256,7 +260,7 @@ func (a *Actor) passed(ctx actor.Context, m passed) {
 	a.posts[m.post].busy = false
 	a.posts[m.post].gathering.rests(now)
 	if m.rounds > 0 {
-		a.division.ends(m.rounds, m.rows, now)
+		a.division.ends(m.post > 0, m.rounds, m.rows, now)
 	}
 	if p := m.chunk; p != nil {
 		p.busy = false

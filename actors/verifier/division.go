@@ -5,7 +5,7 @@ import "time"
 const (
 	// stintRounds is how many rounds of every sequence are timed together.
 	stintRounds = 8
-	// trialStints are timed by turns in one pass and in two. A trial is made again after trialEvery stints: machines and contexts change.
+	// trialStints are timed by turns, in one pass and in two. A trial is made again after trialEvery stints: machines and contexts change.
 	trialStints = 8
 	trialEvery  = 256
 )
@@ -16,82 +16,93 @@ const (
 // number of sequences. It never changes what comes out. The zero value is ready.
 type division struct {
 	choices map[int]*choice
-	stint   stint
+	piece   piece
 }
 
-// choice is what is known for a number of sequences.
+// choice is what is known for a number of sequences, and the stint that is being timed for it.
 type choice struct {
-	stints  int        // timed since the last trial began
-	best    [2]float64 // rows per nanosecond of the quickest stint: whole, divided
-	divided bool
+	sequences    int
+	rounds, rows int           // of the stint so far,
+	took         time.Duration // and its time
+	stints       int           // timed since the last trial began
+	best         [2]float64    // rows per nanosecond of the quickest stint: whole, divided
+	divided      bool
 }
 
-// stint is a run of passes of one kind with nothing else between them.
-type stint struct {
-	sequences    int
+// piece is a run of passes of one kind with nothing else between them: a stint, or as much of one as there was until a prompt came in between,
+// or another sequence.
+type piece struct {
+	of           *choice // nil: there is none
 	divided      bool
-	began        time.Time // zero: there is none
+	began, ended time.Time
 	rounds, rows int
 }
 
-// divided reports how so many sequences are to run now.
+// divided reports how so many sequences are to run now: in one pass, until two are known to be quicker.
 func (d *division) divided(sequences int) bool {
-	if c := d.choices[sequences]; c != nil && c.stints >= trialStints {
-		return c.divided
-	} else if c != nil {
-		return c.stints%2 == 0
+	c := d.choices[sequences]
+	if c != nil && c.stints < trialStints {
+		return c.stints%2 == 1
 	}
-	return true
+	return c != nil && c.divided
 }
 
 // starts notes that a pass starts.
 func (d *division) starts(sequences int, divided bool, now time.Time) {
-	if sequences < 2 {
-		d.stops() // there is nothing to choose
+	if p := &d.piece; p.of != nil && p.of.sequences == sequences && p.divided == divided {
 		return
-	}
-	if b := &d.stint; b.began.IsZero() || b.sequences != sequences || b.divided != divided {
-		*b = stint{sequences: sequences, divided: divided, began: now}
-	}
-}
-
-// stops ends the stint before its time: something else runs.
-func (d *division) stops() { d.stint = stint{} }
-
-// ends notes that a pass of so many rounds and rows has ended.
-func (d *division) ends(rounds, rows int, now time.Time) {
-	b := &d.stint
-	if b.began.IsZero() {
-		return
-	}
-	b.rounds += rounds
-	b.rows += rows
-	if b.rounds < stintRounds*b.sequences {
-		return
-	}
-	if took := now.Sub(b.began); took > 0 {
-		d.note(float64(b.rows) / float64(took))
 	}
 	d.stops()
+	if sequences < 2 {
+		return // there is nothing to choose
+	}
+	c := d.choices[sequences]
+	if c == nil {
+		c = &choice{sequences: sequences}
+		if d.choices == nil {
+			d.choices = map[int]*choice{}
+		}
+		d.choices[sequences] = c
+	}
+	d.piece = piece{of: c, divided: divided, began: now}
 }
 
-// note takes in the rate of the stint that has ended.
-func (d *division) note(rate float64) {
-	if d.choices == nil {
-		d.choices = map[int]*choice{}
+// ends notes that a pass of so many rounds and rows has ended. One of the other kind started before the piece did, and is not of it.
+func (d *division) ends(divided bool, rounds, rows int, now time.Time) {
+	p := &d.piece
+	if p.of == nil || p.divided != divided {
+		return
 	}
-	c := d.choices[d.stint.sequences]
-	if c == nil {
-		c = &choice{}
-		d.choices[d.stint.sequences] = c
+	p.rounds, p.rows, p.ended = p.rounds+rounds, p.rows+rows, now
+	if p.of.rounds+p.rounds >= stintRounds*p.of.sequences {
+		d.stops()
 	}
+}
+
+// stops ends the piece: something else runs now, or its stint is over.
+func (d *division) stops() {
+	p := d.piece
+	d.piece = piece{}
+	if p.of == nil || p.rounds == 0 {
+		return
+	}
+	c := p.of
+	c.rounds, c.rows, c.took = c.rounds+p.rounds, c.rows+p.rows, c.took+p.ended.Sub(p.began)
+	if c.rounds >= stintRounds*c.sequences {
+		c.note(p.divided)
+	}
+}
+
+// note takes in the stint that is over.
+func (c *choice) note(divided bool) {
 	way := 0
-	if d.stint.divided {
+	if divided {
 		way = 1
 	}
-	if c.stints < trialStints {
-		c.best[way] = max(c.best[way], rate)
+	if c.stints < trialStints && c.took > 0 {
+		c.best[way] = max(c.best[way], float64(c.rows)/float64(c.took))
 	}
+	c.rounds, c.rows, c.took = 0, 0, 0
 	switch c.stints++; c.stints {
 	case trialStints:
 		c.divided = c.best[1] > c.best[0]

@@ -16,7 +16,7 @@ func (d *division) run(sequences, stints int, of func(divided bool) time.Duratio
 		for range stintRounds {
 			d.starts(sequences, way, now)
 			now = now.Add(of(way))
-			d.ends(sequences, sequences, now)
+			d.ends(way, sequences, sequences, now)
 		}
 	}
 	return divided
@@ -32,6 +32,9 @@ func TestDivisionKeepsTheQuickerWay(t *testing.T) {
 		}
 	}
 	var d division
+	if d.divided(8) {
+		t.Error("nothing is known yet: got two passes, want one")
+	}
 	if got := d.run(8, trialStints, slow(3, 2)); got != trialStints/2 {
 		t.Errorf("first trial: got %d of %d stints divided, want half", got, trialStints)
 	}
@@ -51,35 +54,29 @@ func TestDivisionKeepsTheQuickerWay(t *testing.T) {
 	}
 }
 
-// TestDivisionTimesWhatIsAlike: a stint in which something else ran, or in which a sequence came or left, counts for nothing.
-func TestDivisionTimesWhatIsAlike(t *testing.T) {
+// TestStintsAreMadeOfPieces: what lies between passes, and what runs in the other way, is not timed; a server whose prompts never cease
+// finds out, too.
+func TestStintsAreMadeOfPieces(t *testing.T) {
 	now := time.Unix(1, 0)
 	var d division
-	round := func(sequences int) {
-		d.starts(sequences, true, now)
+	round := func(sequences int, divided bool) {
+		d.starts(sequences, divided, now)
 		now = now.Add(time.Millisecond)
-		d.ends(sequences, sequences, now)
+		d.ends(!divided, sequences, sequences, now) // the last of before
+		d.ends(divided, sequences, sequences, now)
 	}
-	for range 3 {
-		for range stintRounds - 1 {
-			round(2)
-		}
-		d.stops()
-		for range stintRounds - 1 {
-			round(2)
-		}
-		round(3)
+	for range stintRounds - 1 {
+		round(2, false)
+		d.stops() // a prompt's chunk
+		now = now.Add(time.Second)
+		round(1, false) // one sequence has no choice
+		round(3, false)
 	}
-	for range 2 * stintRounds {
-		round(1) // one sequence has no choice
+	if c := d.choices[2]; c.stints != 0 || len(d.choices) != 2 || d.divided(2) {
+		t.Errorf("before the end of a stint: got %+v of %d numbers of sequences, want none of 2, and one pass", c, len(d.choices))
 	}
-	if len(d.choices) != 0 {
-		t.Errorf("broken stints were taken in: %v", d.choices)
-	}
-	for range stintRounds {
-		round(2)
-	}
-	if c := d.choices[2]; c == nil || c.stints != 1 || c.best[1] != 2e-6 {
-		t.Errorf("a whole stint of 2 rows a millisecond: got %+v, want one of 2e-6 rows a nanosecond", c)
+	round(2, false)
+	if c := d.choices[2]; c.stints != 1 || c.best != [2]float64{2e-6, 0} || !d.divided(2) {
+		t.Errorf("a stint of 2 rows a millisecond: got %+v, want one of 2e-6 rows a nanosecond, and two passes next", c)
 	}
 }

@@ -34,5 +34,6 @@ func (l *Logits) allow(n int) [][]uint64 {
 type post struct {
 	*Team
 	busy      bool
+	ran       bool // rounds, since the last chunk of a prompt
 	gathering gathering
 }

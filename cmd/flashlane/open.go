@@ -23,7 +23,7 @@ import (
 type packFlags struct {
 	Model     *string `help:"Folder of the pack. Default: the embedded nano pack." placeholder:"DIR"`
 	Device    string  `help:"Device to run on: auto or cpu." default:"auto"`
-	Precision string  `help:"Products of the CPU device: exact (activations are f32) or fast (8 bits: 1.2 to 1.6 times as quick, for a KL of less than 0.01 nats a token)." default:"exact"`
+	Precision string  `help:"Products of the CPU device: exact (activations are f32) or fast (8 bits: 1.2 to 1.6 times as quick, for a KL of some 0.003 nats a token: docs/adr/0014)." default:"exact"`
 	Threads   int     `help:"CPU threads an operation may use; 0 means all cores." default:"0"`
 	Context   int     `help:"Most positions of a request, prompt and answer together; 0 means the pack's max_position_embeddings." default:"0"`
 	Memory    string  `name:"memory-limit" help:"Most memory for weights, caches and snapshots, for instance 8GiB or 512MiB. Default: what the machine or its cgroup has." placeholder:"SIZE"`
