@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flashlane/flashlane/metal"
 	"github.com/flashlane/flashlane/ple"
@@ -145,7 +146,7 @@ func TestPlacementRefused(t *testing.T) {
 }
 
 // A file that is cut under a running reader is an error for the rows that are gone, from mapping and file alike, and
-// never zeros; the rest reads on from a file, and all of it once the file is whole again.
+// never zeros; all of it is read again once the file is what it was, its time of change with it.
 func TestTruncatedUnderReader(t *testing.T) {
 	b := pletest.Table{Rows: 4000, Dim: 64, Format: metal.FormatQ4, Group: 32, Seed: 13}
 	for _, p := range []ple.Placement{ple.Mmap, ple.File} {
@@ -153,6 +154,10 @@ func TestTruncatedUnderReader(t *testing.T) {
 			spec, f := onDisk(t, b)
 			table := placed(t, spec, p)
 			whole, err := os.ReadFile(f.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := f.Stat()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,6 +190,9 @@ func TestTruncatedUnderReader(t *testing.T) {
 					}
 				}
 				if _, err := f.WriteAt(whole, 0); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chtimes(f.Name(), time.Time{}, info.ModTime()); err != nil {
 					t.Fatal(err)
 				}
 				got, err := get(0, 3999)

@@ -21,7 +21,7 @@ type Table struct {
 	side   int         // bytes of a row in each of the scale and bias planes
 	mapped bool        // all planes are in memory, or mapped to it
 	faults bool        // some are mappings of files
-	ends   []Span      // of each mapped file, its plane that ends last
+	watch  []watched   // the files that rows are read from
 	ahead  [][3]Ahead  // of every shard's planes, or nil
 	blind  atomic.Bool // some file cannot tell after all
 
@@ -46,11 +46,11 @@ func OpenTable(spec TableSpec) (*Table, error) {
 			t.mapped, t.faults = t.mapped && p.Mapped(), t.faults || p.Mapping
 			if p.Mapping {
 				adviseRandom(p.Data)
-				t.endsAt(p)
 			}
 			if err := p.inside(); err != nil {
 				return nil, fmt.Errorf("%w: %s: shard %d: %s: %w", ErrTable, spec.Name, i, planeNames[j], err)
 			}
+			t.watch = watch(t.watch, p)
 		}
 	}
 	if t.faults {
@@ -58,19 +58,6 @@ func OpenTable(spec TableSpec) (*Table, error) {
 	}
 	t.ahead = aheads(spec.Shards)
 	return t, nil
-}
-
-// endsAt keeps a mapped plane if it is the last of its file so far.
-func (t *Table) endsAt(p Span) {
-	for i := range t.ends {
-		if e := &t.ends[i]; e.File == p.File {
-			if p.Off+p.Len > e.Off+e.Len {
-				*e = p
-			}
-			return
-		}
-	}
-	t.ends = append(t.ends, p)
 }
 
 // planeNames names a shard's planes in the order of a row's record.
@@ -81,29 +68,35 @@ func (s *Shard) planes() [3]Span { return [3]Span{s.Weight, s.Scales, s.Biases} 
 
 // inside checks the span against the size of its file, where the file can tell it.
 func (s Span) inside() error {
-	if s.Mapped() && !s.Mapping || s.File == nil {
-		return nil
+	info, size, err := s.stat()
+	if err != nil || size < 0 {
+		return err
 	}
-	var size int64
-	switch f := under(s.File).(type) {
-	case interface{ Size() int64 }:
-		size = f.Size()
-	case interface{ Stat() (fs.FileInfo, error) }:
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("file %s: got mode %s, want a regular file", info.Name(), info.Mode())
-		}
-		size = info.Size()
-	default:
-		return nil
+	if info != nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("file %s: got mode %s, want a regular file", info.Name(), info.Mode())
 	}
 	if s.Off+s.Len > size {
 		return fmt.Errorf("got bytes %d to %d, want them inside the file's %d", s.Off, s.Off+s.Len, size)
 	}
 	return nil
+}
+
+// stat is what the span's file tells of itself: all (info), or its size; -1 if the span is read from memory or the file tells nothing.
+func (s Span) stat() (info fs.FileInfo, size int64, err error) {
+	if s.Mapped() && !s.Mapping || s.File == nil {
+		return nil, -1, nil
+	}
+	switch f := under(s.File).(type) {
+	case interface{ Size() int64 }:
+		return nil, f.Size(), nil
+	case interface{ Stat() (fs.FileInfo, error) }:
+		info, err := f.Stat()
+		if err != nil {
+			return nil, -1, err
+		}
+		return info, info.Size(), nil
+	}
+	return nil, -1, nil
 }
 
 // Name is the table's name in the pack.
@@ -203,20 +196,6 @@ func (t *Table) copyMapping(dst []byte, sh *Shard, at int64) (err error) {
 	}()
 	t.copy(dst, sh, at)
 	t.trim()
-	return nil
-}
-
-// intact checks that mapped files still have all their bytes: the rest of a page behind the end of a file reads as zeros
-// without a fault. To be called after rows were copied.
-func (t *Table) intact() error {
-	if !t.faults {
-		return nil
-	}
-	for _, p := range t.ends {
-		if err := p.inside(); err != nil {
-			return t.failed(-1, fmt.Errorf("mapped file %s: %w (was it cut short?)", fileName(p.File), err))
-		}
-	}
 	return nil
 }
 

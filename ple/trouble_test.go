@@ -2,9 +2,11 @@ package ple_test
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flashlane/flashlane/metal"
 	"github.com/flashlane/flashlane/ple"
@@ -32,7 +34,10 @@ func TestTrouble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			size := info.Size()
+			size, last := info.Size(), make([]byte, 1)
+			if _, err := f.ReadAt(last, size-1); err != nil {
+				t.Fatal(err)
+			}
 			if err := f.Truncate(size - 1); err != nil {
 				t.Fatal(err)
 			}
@@ -45,11 +50,34 @@ func TestTrouble(t *testing.T) {
 				}
 				runtime.Gosched()
 			}
+			// As large as before, but with a byte that is not the table's: no row of it may be used.
 			if err := f.Truncate(size); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(f.Name(), time.Time{}, info.ModTime().Add(time.Second)); err != nil { // the clock of files is coarse
+				t.Fatal(err)
+			}
+			if err := get(0, 3999); !errors.Is(err, ple.ErrRead) || !strings.Contains(err.Error(), "changed") {
+				t.Errorf("cut and grown again: got %v, want an error that says it was changed", err)
+			}
+			for range 100 {
+				if c.Trouble() == nil {
+					t.Fatal("cut and grown again: got no trouble")
+				}
+				runtime.Gosched()
+			}
+			// Put back as it was, with its time.
+			if _, err := f.WriteAt(last, size-1); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(f.Name(), time.Time{}, info.ModTime()); err != nil {
 				t.Fatal(err)
 			}
 			for c.Trouble() != nil { // or the test hangs
 				runtime.Gosched()
+			}
+			if err := get(0, 3999); err != nil {
+				t.Errorf("put back: %v", err)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func rowsOf(r actors.Rows) *Rows {
 	}
 	c, trouble := r.Cache, ""
 	if r.Trouble != nil {
-		trouble = r.Trouble.Error() + "; put the file back as it was, or restart the server if another one took its place"
+		trouble = r.Trouble.Error() + "; put the file back as it was, with its time (cp -p), or restart the server"
 	}
 	return &Rows{Trouble: trouble, Placement: r.Placement.String(), Tables: r.Tables, Rows: r.Rows, Bytes: r.Bytes,
 		Hits: c.Hits, Misses: c.Misses, Direct: c.Direct, Read: c.Bytes, Cold: c.Cold, Errors: c.Errors, Wait: float64(c.WaitNanos) / 1e6, Limit: c.Limit}
