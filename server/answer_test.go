@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	neturl "net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -476,25 +477,28 @@ func TestCancelByTheClientsName(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	answers := make(chan int, 2)
-	for range 2 { // a name may repeat
-		go func() { answers <- send("POST", "/v1/chat/completions", "a", "my request", chatHiStream) }()
-	}
-	<-queued
-	<-queued
-	if got := send("DELETE", "/v1/requests/my%20request", "b", "", ""); got != 404 {
-		t.Errorf("another key's: got %d, want 404", got)
-	}
-	if got := send("DELETE", "/v1/requests/my%20request", "a", "", ""); got != 200 {
-		t.Errorf("cancel: got %d, want 200", got)
-	}
-	for range 2 {
-		if got := <-answers; got != 499 {
-			t.Errorf("the queued stream: got %d, want 499", got)
+	for _, name := range []string{"my request", "a/b ?c%", "50%25", ".."} {
+		path := "/v1/requests/" + neturl.PathEscape(name)
+		answers := make(chan int, 2)
+		for range 2 { // a name may repeat
+			go func() { answers <- send("POST", "/v1/chat/completions", "a", name, chatHiStream) }()
 		}
-	}
-	if got := send("DELETE", "/v1/requests/my%20request", "a", "", ""); got != 404 {
-		t.Errorf("over: got %d, want 404", got)
+		<-queued
+		<-queued
+		if got := send("DELETE", path, "b", "", ""); got != 404 {
+			t.Errorf("%q, another key's: got %d, want 404", name, got)
+		}
+		if got := send("DELETE", path, "a", "", ""); got != 200 {
+			t.Fatalf("%q, cancel: got %d, want 200", name, got)
+		}
+		for range 2 {
+			if got := <-answers; got != 499 {
+				t.Errorf("%q, the queued stream: got %d, want 499", name, got)
+			}
+		}
+		if got := send("DELETE", path, "a", "", ""); got != 404 {
+			t.Errorf("%q, over: got %d, want 404", name, got)
+		}
 	}
 	if got := send("POST", "/v1/chat/completions", "a", strings.Repeat("x", 513), chatHiStream); got != 400 {
 		t.Errorf("a name too long: got %d, want 400", got)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -64,7 +63,7 @@ func (s *Server) models(c echo.Context) error {
 
 // oneModel answers for one id, which may contain slashes.
 func (s *Server) oneModel(c echo.Context) error {
-	id, err := url.PathUnescape(c.Param("*"))
+	id, err := param(c, "*")
 	if err != nil || id != s.model.ID {
 		return s.model.unknown(id)
 	}

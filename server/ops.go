@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -118,7 +119,10 @@ func (s *Server) actors(c echo.Context) error {
 
 // cancelRequest ends a running or queued request, by our id or by the name that a client with the same key gave it.
 func (s *Server) cancelRequest(c echo.Context) error {
-	id := c.Param("id")
+	id, err := param(c, "id")
+	if err != nil {
+		return refuse(http.StatusBadRequest, typeInvalid, "invalid_value", "id", "the id in the path: %v", err)
+	}
 	found := false
 	key, _ := c.Get(keyNameKey).(string)
 	for _, member := range s.groups.members(alias{key, id}) {
@@ -128,6 +132,14 @@ func (s *Server) cancelRequest(c echo.Context) error {
 		return refuse(http.StatusNotFound, typeNotFound, "unknown_request", "id", "no live request has the id %q", id)
 	}
 	return s.writeJSON(c, http.StatusOK, map[string]any{"id": id, "object": "request.cancelled", "cancelled": true})
+}
+
+// param is a part of the path in clear. The router takes the path as it was sent if it holds an escaped slash, and else in clear.
+func param(c echo.Context, name string) (string, error) {
+	if c.Request().URL.RawPath == "" {
+		return c.Param(name), nil
+	}
+	return url.PathUnescape(c.Param(name))
 }
 
 // caller says who is asking, for logs.
