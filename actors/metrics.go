@@ -68,6 +68,7 @@ func (s *System) Collectors() []prometheus.Collector {
 		"prefix_misses_total":       {"Sequences opened without one.", nil},
 		"prefix_tokens_total":       {"Tokens that snapshots stood for.", nil},
 		"prefix_evictions_total":    {"Snapshots evicted.", nil},
+		"prefix_refused_total":      {"Snapshots that did not fit.", nil},
 		"prefix_bytes":              {"Memory of snapshots.", nil},
 		"disk_saves_total":          {"Snapshots written to the disk tier.", nil},
 		"disk_loads_total":          {"Snapshots read from it.", nil},
@@ -172,6 +173,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count("prefix_misses_total", float64(st.Prefix.Misses))
 	count("prefix_tokens_total", float64(st.Prefix.Reused))
 	count("prefix_evictions_total", float64(st.Prefix.Evictions))
+	count("prefix_refused_total", float64(st.Prefix.Refused))
 	gauge("prefix_bytes", float64(st.Prefix.Bytes))
 	if d := st.Disk; d != nil {
 		count("disk_saves_total", float64(d.Saves))

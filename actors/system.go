@@ -212,6 +212,10 @@ func (s *System) openStore(m *model.Model) error {
 		return err
 	}
 	s.store.disk = newDisk(file, m.Device, c.Log)
+	if need := m.Shape.Peak(policy.Every); need > c.PrefixCache { // what is written was in memory first
+		c.Log.Warn().Int64("limit", c.PrefixCache).Int64("need", need).Int("tokens", policy.Every).
+			Msg("snapshots of so many tokens do not fit --prefix-cache, and so will not be in --cache-dir either: raise it")
+	}
 	return nil
 }
 
