@@ -9,8 +9,7 @@ import (
 	"github.com/flashlane/flashlane/actors/intake"
 )
 
-// TestDividedPassesCostNoByte: several sequences run in one pass and in two at once, and have the bytes of running alone; a single one has the whole
-// machine.
+// TestDividedPassesCostNoByte: sequences run in one pass and in two at once, on all threads and on half of them, and have the bytes of running alone.
 func TestDividedPassesCostNoByte(t *testing.T) {
 	b := housetest.Open(t, tinyPack(t), 2)
 	c := housetest.Config(b)
@@ -25,13 +24,23 @@ func TestDividedPassesCostNoByte(t *testing.T) {
 		}
 		return all
 	}
-	alone := housetest.Start(t, c)
+	one := housetest.Config(housetest.Open(t, tinyPack(t), 1)) // one thread cannot be divided
+	one.StopIDs = nil
+	whole, alone := housetest.Start(t, one), housetest.Start(t, c)
 	var want []housetest.Answer
 	for _, r := range requests() {
-		want = append(want, housetest.Run(t.Context(), alone, r, nil))
+		want = append(want, housetest.Run(t.Context(), whole, r, nil))
 	}
-	if n := alone.Status().Passes; n.Half != 0 || n.Whole == 0 {
-		t.Errorf("one request at a time: got %+v passes, want none on half of the threads", n)
+	if n := whole.Status().Passes; n.Half != 0 {
+		t.Errorf("one thread: got %+v passes, want none on half of it", n)
+	}
+	for i, r := range requests() {
+		if d := cmp.Diff(want[i].Tokens, housetest.Run(t.Context(), alone, r, nil).Tokens); d != "" {
+			t.Errorf("request %d: bytes differ alone (-one thread +two):\n%s", i, d)
+		}
+	}
+	if n := alone.Status().Passes; n.Half < 8 || n.Whole < 8 {
+		t.Errorf("one request at a time: got %+v passes, want both ways tried", n)
 	}
 	together := housetest.Start(t, c)
 	for i, a := range runAll(t, together, requests(), nil) {

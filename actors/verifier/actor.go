@@ -187,7 +187,7 @@ func (a *Actor) startPrompt(ctx actor.Context) {
 // waits each half has one turn, so that those who are late need not wait for the chunk.
 func (a *Actor) startRounds(ctx actor.Context) {
 	sequences := a.presence.count()
-	if sequences < 2 || len(a.Halves) == 0 || !a.division.divided(sequences) {
+	if len(a.Halves) == 0 || !a.division.divided(sequences) {
 		if a.resting() {
 			a.startBatch(ctx, 0, sequences, sequences)
 		}
@@ -216,7 +216,8 @@ func (a *Actor) startBatch(ctx actor.Context, at, sequences, most int) {
 	a.posts[at].gathering.runs(batch)
 	a.posts[at].ran = true
 	a.division.starts(sequences, at > 0, now)
-	a.do(ctx, &job{Deps: &a.Deps, Team: a.posts[at].Team, root: ctx.ActorSystem().Root, self: ctx.Self(), batch: batch, post: at})
+	a.do(ctx, &job{Deps: &a.Deps, Team: a.posts[at].Team, root: ctx.ActorSystem().Root, self: ctx.Self(), batch: batch, post: at,
+		crowded: at > 0 && sequences > 1})
 }
 
 // awaited reports whether the next pass at a post is to wait for more: a half for those that ran there or in the whole, the whole for all.

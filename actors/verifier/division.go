@@ -11,9 +11,10 @@ const (
 )
 
 // division decides whether the sequences that decode run in one pass, on all threads, or in two passes at once, each of half of them on half
-// of the threads. Two need no word between their threads, and the one's sampling and messages are beside the other's pass; but
-// each reads the weights. Which is quicker depends on the model, the machine and on how many sequences there are, so it is timed, for each
-// number of sequences. It never changes what comes out. The zero value is ready.
+// of the threads; a single one may run on half of them, too. Halves have less or no word to pass between their threads, and the one's sampling and
+// messages are beside the other's pass; but each reads the weights. Which is quicker depends on the model, on the machine, whose cores may be far from
+// each other this minute, and on how many sequences there are, so it is timed, for each number of them. It never changes what comes out.
+// The zero value is ready.
 type division struct {
 	choices map[int]*choice
 	piece   piece
@@ -38,7 +39,7 @@ type piece struct {
 	rounds, rows int
 }
 
-// divided reports how so many sequences are to run now: in one pass, until two are known to be quicker.
+// divided reports how so many sequences are to run now: on all threads, until halves are known to be quicker.
 func (d *division) divided(sequences int) bool {
 	c := d.choices[sequences]
 	if c != nil && c.stints < trialStints {
@@ -53,9 +54,6 @@ func (d *division) starts(sequences int, divided bool, now time.Time) {
 		return
 	}
 	d.stops()
-	if sequences < 2 {
-		return // there is nothing to choose
-	}
 	c := d.choices[sequences]
 	if c == nil {
 		c = &choice{sequences: sequences}

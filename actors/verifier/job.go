@@ -27,8 +27,9 @@ type job struct {
 	root *actor.RootContext
 	self *actor.PID
 
-	batch []Verify
-	post  int // where it runs: 0 is the whole, then the halves
+	batch   []Verify
+	post    int  // where it runs: 0 is the whole, then the halves
+	crowded bool // other passes run beside it
 
 	prompt   *prefill
 	window   *stager.Loan
@@ -70,7 +71,7 @@ func (j *job) Blame() string {
 }
 
 func (j *job) run() {
-	if j.post > 0 {
+	if j.crowded {
 		j.Worker.Breathe()
 	} else {
 		j.Worker.Yield()
