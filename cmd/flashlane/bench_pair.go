@@ -133,7 +133,11 @@ func (c benchPair) arm(setting string) (*abba.Arm, error) {
 		own.URL = address
 		a.Enter = own.enter
 	case len(args) > 0:
-		if err := own.houseFlags.parse(args); err != nil {
+		err := own.houseFlags.parse(args)
+		if err == nil {
+			err = own.houseFlags.check()
+		}
+		if err != nil {
 			return nil, fmt.Errorf("setting %q: %w", setting, err)
 		}
 		a.Enter = own.enter
