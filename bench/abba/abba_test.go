@@ -248,6 +248,11 @@ func TestLaneArms(t *testing.T) {
 	if _, err := abba.LaneArms(nil, nil, nil); err == nil {
 		t.Error("no lanes were taken")
 	}
+	for _, twice := range [][3][]string{{{"p", "p"}}, {{"p", "q"}, {"p", "p"}}, {{"p", "q"}, nil, {"q", "p", "q"}}} {
+		if _, err := abba.LaneArms(twice[0], twice[1], twice[2]); err == nil || !strings.Contains(err.Error(), "twice") {
+			t.Errorf("lanes %v: got %v, want a refusal of the one named twice", twice, err)
+		}
+	}
 	if got := abba.Mirror(3); !slices.Equal(got, []int{0, 1, 2, 2, 1, 0}) {
 		t.Errorf("order: got %v", got)
 	}

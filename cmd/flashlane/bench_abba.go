@@ -50,7 +50,29 @@ func (f turnFlags) check(k *kong.Context) error {
 			return err
 		}
 	}
+	if f.Adaptive || !f.FixedDepth {
+		if err := unused(k, "depth is fixed here unless --adaptive-depth is given: leave it out", "fixed-depth"); err != nil {
+			return err
+		}
+	}
+	if err := unused(k, "every request has one of --seeds: give those", "seed"); err != nil {
+		return err
+	}
 	return f.benchFlags.check(k)
+}
+
+// overruled refuses lanes that are switched off at start, by flag or environment key, and that arms put on or off themselves.
+func (f houseFlags) overruled(arm *abba.Arm) error {
+	s, err := lanes.Resolve(os.LookupEnv, f.Disable)
+	if err != nil {
+		return err
+	}
+	for _, l := range lanes.All() {
+		if on, named := arm.Lanes[l.String()]; named && on && s.Disabled.Has(l) {
+			return fmt.Errorf("--disable-optimization, or an environment key, switches lane %s off, and arm %s puts it on: leave one of them out", l, arm.Name)
+		}
+	}
+	return nil
 }
 
 // plan is the run without the requests' settings, which the server has a say in.
@@ -116,6 +138,13 @@ func (c benchABBA) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.URL == "" {
+		for i := range arms {
+			if err := c.overruled(&arms[i]); err != nil {
+				return err
+			}
+		}
+	}
 	spec := c.plan(arms)
 	if err := spec.Check(); err != nil {
 		return err
@@ -171,6 +200,9 @@ func (c benchABBA) modes(ctx context.Context, setup report.Setup) error {
 		arm := abba.Arm{Name: mode, What: "--ple-mode " + mode, Enter: f.enter}
 		if mode != "stock" {
 			arm.Lanes = map[string]bool{"ple_cached_aux": true} // and it must have worked
+		}
+		if err := c.overruled(&arm); err != nil {
+			return err
 		}
 		arms = append(arms, arm)
 	}
