@@ -58,12 +58,14 @@ type served struct {
 	cmd *exec.Cmd
 	mu  sync.Mutex
 	log []string
+
+	said chan struct{} // closed when its standard error has ended
 }
 
 // serve starts it on a free loopback port and waits until it says where.
 func startServe(t *testing.T, args ...string) *served {
 	t.Helper()
-	s := &served{cmd: program(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
+	s := &served{cmd: program(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...), said: make(chan struct{})}
 	pipe, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +87,7 @@ func startServe(t *testing.T, args ...string) *served {
 			}
 		}
 		close(address)
+		close(s.said)
 	}()
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Kill()
@@ -310,6 +313,40 @@ func TestSIGTERMDrains(t *testing.T) {
 	}
 	if err := s.cmd.Wait(); err != nil {
 		t.Errorf("exit: %v, want status 0\n%s", err, strings.Join(s.lines(), "\n"))
+	}
+}
+
+// TestSIGTERMAfterGivingUp: a house that was given up fails the process, and its log says why, even if a signal ends it first.
+func TestSIGTERMAfterGivingUp(t *testing.T) {
+	s := startServe(t, "--debug-faults")
+	quick := http.Client{Timeout: 200 * time.Millisecond} // an actor that is gone answers nothing
+	send := func(method, path, body string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		if resp, err := quick.Do(req); err == nil {
+			_ = resp.Body.Close()
+		}
+	}
+	for tries := 0; tries < 200 && !strings.Contains(strings.Join(s.lines(), "\n"), "is given up"); tries++ {
+		send("POST", "/debug/fault", `{"actor": "lanes"}`)
+		send("PUT", "/v1/lanes/ple_cached_aux", `{"enabled": true}`)
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-s.said // waiting for the process would cut its last lines off
+	_ = s.cmd.Wait()
+	log := strings.Join(s.lines(), "\n")
+	if code := s.cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit: got status %d, want 1\n%s", code, log)
+	}
+	for _, want := range []string{`{"level":"error","error":"actor flashlane/lanes failed`, "the house was given up: actor flashlane/lanes failed"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, log)
+		}
 	}
 }
 
