@@ -19,7 +19,7 @@ import (
 // turnFlags are what measurements by turns share.
 type turnFlags struct {
 	benchFlags
-	Seeds    []uint64      `help:"One series of windows per seed." default:"20260829,20260830,20260831"`
+	Seeds    []seed        `help:"One series of windows per seed." default:"20260829,20260830,20260831"`
 	Prompt   int           `help:"Prompt length in templated tokens." default:"16384"`
 	Output   int           `help:"Most tokens of an answer." default:"1024"`
 	Requests int           `help:"Requests per window, of different prompts." default:"1"`
@@ -77,7 +77,11 @@ func (f houseFlags) overruled(arm *abba.Arm) error {
 
 // plan is the run without the requests' settings, which the server has a say in.
 func (f turnFlags) plan(arms []abba.Arm) abba.Spec {
-	return abba.Spec{Arms: arms, Seeds: f.Seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm,
+	var seeds []uint64
+	for _, s := range f.Seeds {
+		seeds = append(seeds, uint64(s))
+	}
+	return abba.Spec{Arms: arms, Seeds: seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm,
 		Quiet: f.Quiet, Retries: f.Retries, Patience: f.Patience,
 		Log: func(line string) { fmt.Fprintln(os.Stderr, line) }, Before: settle}
 }

@@ -46,17 +46,17 @@ func (c benchLoad) Run(ctx context.Context, k *kong.Context) error {
 	for _, n := range c.Clients {
 		most = max(most, n)
 	}
-	seed := uint64(1)
+	begin := uint64(1)
 	if c.Seed != nil {
-		seed = *c.Seed
+		begin = uint64(*c.Seed)
 	}
-	r := &load.Report{Setup: c.setup(), Seed: seed, Prompt: prompt.String(), Output: output.String(), Shared: c.Shared}
+	r := &load.Report{Setup: c.setup(), Seed: begin, Prompt: prompt.String(), Output: output.String(), Shared: c.Shared}
 	t, err := c.open(ctx, most)
 	if err != nil {
 		return err
 	}
 	r.Model, r.Device, r.Precision, r.Slots, r.Ask = t.health.Model, t.health.DeviceKind, t.health.Precision, t.health.Slots, c.sampling(t)
-	spec := load.Spec{Prompt: prompt, Output: output, Shared: c.Shared, Seed: seed, Ask: c.ask(t)}
+	spec := load.Spec{Prompt: prompt, Output: output, Shared: c.Shared, Seed: begin, Ask: c.ask(t)}
 	if err := errors.Join(c.measure(ctx, t, spec, r), t.leave()); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type houseFlags struct {
 	Depth      int      `help:"Drafts per round (0 to 7)." default:"3"`
 	FixedDepth bool     `name:"fixed-depth" help:"Give every round the depth its request asks for, instead of less where drafts do not pay."`
 	Acceptance string   `help:"Acceptance rule: coupled (exact bytes) or residual (exact law)." default:"coupled"`
-	Seed       *uint64  `help:"Seed of requests that name none. Default: a fresh one each."`
+	Seed       *seed    `help:"Seed of requests that name none, a 64-bit integer, signed or not. Default: a fresh one each."`
 	Disable    []string `name:"disable-optimization" sep:"none" help:"Lanes to switch off, comma separated, or all. Repeatable."`
 	PLEMode    string   `name:"ple-mode" help:"How planes are made, for measurement: stock, sync, async-raw or cached." default:"cached"`
 	Chunk      int      `name:"prefill-chunk" help:"Rows of a prefill chunk." default:"256"`
@@ -197,7 +197,7 @@ func (f houseFlags) describe(b *bundle.Bundle, id string, rule verify.Rule) *ser
 		id = f.ModelID
 	}
 	m := &server.Model{ID: id, Created: time.Now().Unix(), Context: b.Model.Context(), Tokenizer: b.Tokenizer, Template: b.Template,
-		Vocab: b.Vocab, Defaults: b.Defaults, Seed: f.Seed, Depth: f.Depth, MaxDepth: server.MaxDepth, Rule: rule,
+		Vocab: b.Vocab, Defaults: b.Defaults, Seed: (*uint64)(f.Seed), Depth: f.Depth, MaxDepth: server.MaxDepth, Rule: rule,
 		DeviceKind: b.Device.Info().Kind, Precision: b.Device.Info().Precision, Fingerprint: b.Pack.Fingerprint()}
 	if b.Tokenizer != nil {
 		m.Grammars = server.NewGrammars(b.Tokenizer, b.Vocab.Size(), b.StopIDs)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -389,6 +390,26 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestSignedSeed: --seed=-1 is the seed that -1 is in a request.
+func TestSignedSeed(t *testing.T) {
+	stdout, stderr, code := runProgram(t, "generate", "--json", "--seed=-1", "--max-tokens", "2", trimSpace)
+	var a struct {
+		Flashlane struct {
+			Seed  uint64
+			Given bool `json:"seed_given"`
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &a); err != nil || a.Flashlane.Seed != math.MaxUint64 || !a.Flashlane.Given {
+		t.Errorf("exit %d, %s: got %+v, %v, want seed %d", code, stderr, a, err, uint64(math.MaxUint64))
+	}
+	for _, bad := range []string{"1.5", "18446744073709551616", "-9223372036854775809", ""} {
+		var s seed
+		if err := s.UnmarshalText([]byte(bad)); err == nil {
+			t.Errorf("%q was read as seed %d", bad, s)
+		}
+	}
+}
+
 // TestGenerateAndReplay: a saved answer runs again to the same bytes under other settings; a forged one is found out.
 func TestGenerateAndReplay(t *testing.T) {
 	stdout, stderr, code := runProgram(t, "generate", "--json", "--temperature", "1", trimSpace)
@@ -434,6 +455,9 @@ func TestLogitsOfABarePack(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r struct {
+			Device    string `json:"device_kind"`
+			Precision string
+
 			IDs    []int32
 			Logits [][]float32
 			Hidden map[string][][]float32
@@ -441,6 +465,9 @@ func TestLogitsOfABarePack(t *testing.T) {
 		}
 		if err := json.Unmarshal(raw, &r); err != nil {
 			t.Fatal(err)
+		}
+		if r.Device != "cpu/f32" || r.Precision != "exact" {
+			t.Errorf("got device kind %q, precision %q, want cpu/f32 and exact", r.Device, r.Precision)
 		}
 		if len(r.Logits) != 10 || len(r.Logits[0]) != 311 || len(r.Hidden["embed"]) != 10 || len(r.Hidden["embed"][0]) != 72 ||
 			len(r.Hidden["layer6"][9]) != 144 || len(r.Hidden["final"]) != 10 || len(r.Blocks["1"]["9"]) != 3 {

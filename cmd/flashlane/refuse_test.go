@@ -14,7 +14,10 @@ func TestRefusedBeforeWork(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
 		{"bench decode --depth=9", "--depth: got 9, want 0 to 7"},
 		{"bench decode --depth=-1", "--depth: got -1, want 0 to 7"},
-		{"bench decode --repeat=0", "--repeat 0"},
+		{"bench decode --repeat=0", "--repeat: got 0"},
+		{"bench decode --prefill-chunk 99999", "--prefill-chunk: got 99999, want 1 to 16384"},
+		{"bench perplexity --text refuse_test.go --prefill-chunk 99999", "--prefill-chunk: got 99999, want 1 to 16384"},
+		{"logits --ids 1 --prefill-chunk 99999", "--prefill-chunk: got 99999, want 1 to 16384"},
 		{"bench decode --out " + nowhere, "--out: nothing can be written to the folder " + filepath.Dir(nowhere)},
 		{"bench load --out " + nowhere, "--out: nothing can be written"},
 		{"bench abba --out " + nowhere, "--out: nothing can be written"},
