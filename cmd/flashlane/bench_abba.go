@@ -61,7 +61,7 @@ func (f turnFlags) check(k *kong.Context) error {
 	return f.benchFlags.check(k)
 }
 
-// overruled refuses lanes that are switched off at start, by flag or environment key, and that arms put on or off themselves.
+// overruled refuses a lane that is switched off at start, by flag or environment key, and that the arm puts on.
 func (f houseFlags) overruled(arm *abba.Arm) error {
 	s, err := lanes.Resolve(os.LookupEnv, f.Disable)
 	if err != nil {

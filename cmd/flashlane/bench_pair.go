@@ -101,6 +101,8 @@ func (c benchPair) arm(setting string) (*abba.Arm, error) {
 		switch {
 		case seen[key]:
 			return nil, fmt.Errorf("setting %q: %s twice: name it once", setting, key)
+		case key == "help":
+			return nil, fmt.Errorf("setting %q: help is no setting", setting)
 		case key == "seed":
 			return nil, fmt.Errorf("setting %q: seed: every request has one of --seeds: give those", setting)
 		}

@@ -55,6 +55,7 @@ func TestRefusedBeforeWork(t *testing.T) {
 		{"bench abba --lanes ple_cached_aux,ple_cached_aux", `lane "ple_cached_aux" twice`},
 		{"bench pair qsa_pooled_rowsel=off qsa_pooled_rowsel=on --disable-optimization all", "lane qsa_pooled_rowsel off, and arm qsa_pooled_rowsel=on puts it on"},
 		{"bench pair depth=0,depth=1 depth=3", `setting "depth=0,depth=1": depth twice`},
+		{"bench pair help=true depth=3", `setting "help=true": help is no setting`},
 		{"bench pair seed=5 seed=6", `setting "seed=5": seed: every request has one of --seeds`},
 		{"bench load --url " + url + " --temperature 3", `--temperature: got "3", want 0 to 2`},
 		{"bench load --url " + url + " --threads 1", "--threads: it is of a server that is started for the measurement"},

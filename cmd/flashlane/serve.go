@@ -44,10 +44,10 @@ func (c serveCmd) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	// Why the house was given up, known at once: a signal may end the server before the moment below is over.
-	given, giveUp := context.WithCancelCause(context.Background())
+	lost, giveUp := context.WithCancelCause(context.Background())
 	defer giveUp(nil)
 	h, err := c.start(func(err error) {
-		giveUp(fmt.Errorf("%w: %w", errGivenUp, err))
+		giveUp(fmt.Errorf("the house was given up: %w", err))
 		time.AfterFunc(time.Second, stop) // a moment for /readyz to tell it; requests have been told already
 	})
 	if err != nil {
@@ -55,10 +55,8 @@ func (c serveCmd) Run(ctx context.Context) error {
 	}
 	o.Log, o.BodyMemory = h.log, h.memory.growth*2/3
 	err = errors.Join(serve(ctx, o, h), h.close())
-	return errors.Join(context.Cause(given), err) // the cause is nil of a house that was not given up
+	return errors.Join(context.Cause(lost), err) // the cause is nil of a house that was not given up
 }
-
-var errGivenUp = errors.New("the house was given up")
 
 func serve(ctx context.Context, o server.Options, h *house) error {
 	s, err := server.New(o, server.Bridge(h.system, h.model, h.bundle), h.model)

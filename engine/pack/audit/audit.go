@@ -130,7 +130,8 @@ func (a *Audit) model() {
 	s.add(broken)
 	if broken == nil {
 		for _, t := range a.p.StrayTensors() {
-			s.add(fmt.Errorf("%s: tensor %q: got a tensor that is no piece of the model, so nothing of it is used: remove it, or mend its name or config.json", t.File, t.Name))
+			s.add(fmt.Errorf("%s: tensor %q: got a tensor that is no piece of the model, so nothing of it is used: "+
+				"remove it, or mend its name or config.json", t.File, t.Name))
 		}
 	}
 	if unsaid := a.p.UnsaidCodes(); len(unsaid) > 0 {
