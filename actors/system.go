@@ -321,6 +321,7 @@ func (s *System) giveUp(err error) {
 	s.mu.Lock()
 	s.gone = err
 	s.mu.Unlock()
+	s.config.Log.Error().Err(err).Msg("the house is given up: it serves no more requests, and the process should end")
 	s.desk.Abandon(err)
 	if s.config.GiveUp != nil {
 		s.config.GiveUp(err)

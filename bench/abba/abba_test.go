@@ -159,14 +159,55 @@ func TestArmsWithServersOfTheirOwn(t *testing.T) {
 	if _, err := abba.Measure(ctx, nil, s); err != nil {
 		t.Fatal(err)
 	}
-	// One to plan, then x, y, y, x; never two at once.
-	if want := "+x -x +x -x +y -y +y -y +x -x"; strings.Join(log, " ") != want {
+	// Each once to be tried, one to plan, then x, y, y, x; never two at once.
+	if want := "+x -x +y -y +x -x +x -x +y -y +y -y +x -x"; strings.Join(log, " ") != want {
 		t.Errorf("got %s, want %s", strings.Join(log, " "), want)
 	}
 	broken := errors.New("broken")
+	log = nil
 	s.Arms[1].Enter = func(context.Context) (*client.Client, func() error, error) { return nil, nil, broken }
-	if _, err := abba.Measure(ctx, nil, s); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
+	if _, err := abba.Measure(ctx, nil, s); !errors.Is(err, broken) || strings.Join(log, " ") != "+x -x" {
+		t.Errorf("got %v, log %v, want arm y's error before any window", err, log)
+	}
+}
+
+// An arm that asks for what its server cannot give ends the run before its first window.
+func TestArmsAreTriedBeforeWindows(t *testing.T) {
+	for name, c := range map[string]struct {
+		server *fake.Server
+		says   string
+	}{
+		"a lane that declined": {&fake.Server{Declined: "qsa_pooled_rowsel"}, "arm b wants lane qsa_pooled_rowsel on"},
+		"a lane it has not":    {&fake.Server{Lanes: map[string]bool{"ple_cached_aux": true}}, "arm control wants lane qsa_pooled_rowsel off"},
+	} {
+		_, err := abba.Measure(ctx, connect(t, c.server), spec(t))
+		if err == nil || !strings.Contains(err.Error(), c.says) || len(c.server.Log) > 0 {
+			t.Errorf("%s: got %v after %v, want an error that says %q before anything", name, err, c.server.Log, c.says)
+		}
+	}
+}
+
+// The report tells model, device kind and precision of each arm, which servers of their own may differ in.
+func TestArmsAreToldApart(t *testing.T) {
+	exact, fast := connect(t, &fake.Server{}), connect(t, &fake.Server{Precision: "fast"})
+	enter := func(c *client.Client) func(context.Context) (*client.Client, func() error, error) {
+		return func(context.Context) (*client.Client, func() error, error) {
+			return c, func() error { return nil }, nil
+		}
+	}
+	r, err := abba.Measure(ctx, nil, abba.Spec{Arms: []abba.Arm{{Name: "x", Enter: enter(exact)}, {Name: "y", Enter: enter(fast)}}, Seeds: []uint64{1}, Prompt: 20, Output: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Result(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := result.Arms; a[0].Precision != "exact" || a[1].Precision != "fast" || a[1].Device != "fake/f32" || a[1].Model != "fake" {
+		t.Errorf("got %+v", a)
+	}
+	if text := result.Markdown("t", report.Setup{}); !strings.Contains(text, "model fake on fake/f32, precision exact") || !strings.Contains(text, "precision fast") {
+		t.Errorf("the report does not say so:\n%s", text)
 	}
 }
 
@@ -206,6 +247,11 @@ func TestLaneArms(t *testing.T) {
 	}
 	if _, err := abba.LaneArms(nil, nil, nil); err == nil {
 		t.Error("no lanes were taken")
+	}
+	for _, twice := range [][3][]string{{{"p", "p"}}, {{"p", "q"}, {"p", "p"}}, {{"p", "q"}, nil, {"q", "p", "q"}}} {
+		if _, err := abba.LaneArms(twice[0], twice[1], twice[2]); err == nil || !strings.Contains(err.Error(), "twice") {
+			t.Errorf("lanes %v: got %v, want a refusal of the one named twice", twice, err)
+		}
 	}
 	if got := abba.Mirror(3); !slices.Equal(got, []int{0, 1, 2, 2, 1, 0}) {
 		t.Errorf("order: got %v", got)

@@ -26,6 +26,13 @@ func LaneArms(lanes, onA, onB []string) ([]Arm, error) {
 	if len(lanes) == 0 {
 		return nil, fmt.Errorf("abba: no lanes")
 	}
+	for _, list := range [][]string{lanes, onA, onB} {
+		for i, l := range list {
+			if slices.Contains(list[:i], l) {
+				return nil, fmt.Errorf("abba: lane %q twice among %s: name it once", l, strings.Join(list, ", "))
+			}
+		}
+	}
 	if onA == nil {
 		onA = lanes[:1]
 	}

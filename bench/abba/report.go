@@ -12,10 +12,10 @@ import (
 func (r *Result) Markdown(title string, setup report.Setup) string {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "# %s\n\n%s\n", title, setup)
-	fmt.Fprintf(b, "Model %s on %s, precision %s; prompts of %d templated tokens, prefilled from cold, and answers of up to %d. Windows per seed: %s.\n\n",
-		r.Model, r.Device, r.Precision, r.Prompt, r.Output, strings.Join(r.Order, ", "))
+	fmt.Fprintf(b, "Prompts of %d templated tokens, prefilled from cold, and answers of up to %d. Windows per seed: %s.\n\n",
+		r.Prompt, r.Output, strings.Join(r.Order, ", "))
 	for _, a := range r.Arms {
-		fmt.Fprintf(b, "- **%s**: %s\n", a.Name, a.What)
+		fmt.Fprintf(b, "- **%s**: %s; model %s on %s, precision %s\n", a.Name, a.What, a.Model, a.Device, a.Precision)
 	}
 	b.WriteString("\n## Windows\n\n" + r.windows().String())
 	b.WriteString("\nPrefill is prompt tokens over the server's prefill time; decode, TTFT and wall are the client's. CPU is the processor time of the server's process; others is the share of the machine that went elsewhere, and windows in which that was too much were measured again, whatever they gave.\n")

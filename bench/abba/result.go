@@ -26,9 +26,6 @@ var Metrics = []Metric{
 type Result struct {
 	Prompt     int          `json:"prompt_tokens"`
 	Output     int          `json:"max_tokens"`
-	Device     string       `json:"device_kind"`
-	Precision  string       `json:"precision"`
-	Model      string       `json:"model"`
 	Arms       []armJSON    `json:"arms"`
 	Order      []string     `json:"order"`
 	Quiet      float64      `json:"quiet"`     // share of the machine that others may take; 0: any
@@ -41,8 +38,12 @@ type Result struct {
 }
 
 type armJSON struct {
-	Name string `json:"name"`
-	What string `json:"what"`
+	Name        string `json:"name"`
+	What        string `json:"what"`
+	Model       string `json:"model"` // this and what follows is what the arm's server says of itself
+	Fingerprint string `json:"pack_fingerprint"`
+	Device      string `json:"device_kind"`
+	Precision   string `json:"precision"`
 }
 
 // Comparison is one arm against the controls by one metric.
@@ -66,7 +67,7 @@ type SeedVersus struct {
 
 // Result compares every arm with the controls. wrong is what Measure said of the digests.
 func (r *Run) Result(wrong error) (*Result, error) {
-	out := &Result{Prompt: r.Prompt, Output: r.Output, Device: r.Health.DeviceKind, Precision: r.Health.Precision, Model: r.Health.Model, Windows: r.Windows, Quiet: r.Quiet, Cold: r.Cold, Digests: "equal"}
+	out := &Result{Prompt: r.Prompt, Output: r.Output, Windows: r.Windows, Quiet: r.Quiet, Cold: r.Cold, Digests: "equal"}
 	for _, w := range r.Windows {
 		if r.Quiet > 0 && w.Others > r.Quiet {
 			out.Disturbed++
@@ -76,8 +77,9 @@ func (r *Run) Result(wrong error) (*Result, error) {
 	if wrong != nil {
 		out.Digests = wrong.Error()
 	}
-	for _, a := range r.Arms {
-		out.Arms = append(out.Arms, armJSON{a.Name, a.What})
+	for n, a := range r.Arms {
+		h := r.Health[n]
+		out.Arms = append(out.Arms, armJSON{a.Name, a.What, h.Model, h.Print, h.DeviceKind, h.Precision})
 	}
 	for _, n := range r.Order {
 		out.Order = append(out.Order, r.Arms[n].Name)

@@ -52,7 +52,7 @@ type Run struct {
 	Quiet   float64
 	Cold    bool
 	Windows []Window
-	Health  client.Health // of the server, at the start
+	Health  []client.Health // of the server of each arm, before the first window
 }
 
 // Measure runs all windows. c serves those arms that have no server of their own, and counts the prompts' tokens.
@@ -70,14 +70,15 @@ func Measure(ctx context.Context, c *client.Client, s Spec) (*Run, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
+	// Every arm is tried before the first window: one that cannot be had would else end the run after the windows of another.
+	for n := range s.Arms {
+		err := enter(ctx, c, &s.Arms[n], func(c *client.Client) error { return s.try(ctx, c, r, n) })
+		if err != nil {
+			return nil, err
+		}
+	}
 	asks := map[uint64][]ask{}
 	err := enter(ctx, c, &s.Arms[0], func(c *client.Client) (err error) {
-		if r.Health, err = c.Health(ctx); err != nil {
-			return err
-		}
-		if err := load.Fits(s.Prompt, s.Output, r.Health.Context); err != nil {
-			return fmt.Errorf("abba: %w", err)
-		}
 		for _, seed := range s.Seeds {
 			if asks[seed], err = s.plan(ctx, c, seed); err != nil {
 				return err
@@ -96,6 +97,37 @@ func Measure(ctx context.Context, c *client.Client, s Spec) (*Run, error) {
 		}
 	}
 	return r, r.checkDigests(s.Differ)
+}
+
+// try notes what serves arm n, and refuses an arm whose windows could not be valid there.
+func (s *Spec) try(ctx context.Context, c *client.Client, r *Run, n int) error {
+	arm := &s.Arms[n]
+	h, err := c.Health(ctx)
+	if err != nil {
+		return err
+	}
+	r.Health = append(r.Health, h)
+	if err := load.Fits(s.Prompt, s.Output, h.Context); err != nil {
+		return fmt.Errorf("abba: arm %s: %w", arm.Name, err)
+	}
+	there, err := c.Lanes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range arm.lanes() {
+		if l, ok := there[name]; !ok || arm.Lanes[name] && l.Status == "declined" {
+			return fmt.Errorf("abba: arm %s wants lane %s %s, which the server cannot give: got %q, %s; leave the lane out, or serve with what it needs",
+				arm.Name, name, onOff(arm.Lanes[name]), l.Status, l.Reason)
+		}
+	}
+	return nil
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // window measures the i-th window of a seed, of arm n.

@@ -32,6 +32,8 @@ type Server struct {
 	Empty      bool            // answers are empty texts
 	NoDigest   bool            // digests are those of empty texts
 	Lying      string          // a lane that changes the tokens
+	Precision  string          // exact by default
+	Declined   string          // a lane that the server lacks something for
 	Stuck      string          // a lane that cannot be switched off
 	Idle       string          // a lane that is in force and does no work
 	Restarting bool            // actors restart during every answer
@@ -54,6 +56,9 @@ func (s *Server) Start(t testing.TB) *Server {
 	}
 	if s.Lanes == nil {
 		s.Lanes = map[string]bool{"ple_cached_aux": true, "qsa_pooled_rowsel": true}
+	}
+	if s.Precision == "" {
+		s.Precision = "exact"
 	}
 	s.windows = map[string]int{}
 	mux := http.NewServeMux()
@@ -90,7 +95,7 @@ func (s *Server) coldReads() int {
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, `{"ready":true,"model":"fake","context_length":%d,"active":0,"queued":0,"slots":8,"queue_limit":256,"depth":3,`+
-		`"acceptance":"coupled","device_kind":"fake/f32","precision":"exact","memory":{"weights":1,"resident":%d}}`, s.Context, 64<<20)
+		`"acceptance":"coupled","device_kind":"fake/f32","precision":%q,"memory":{"weights":1,"resident":%d}}`, s.Context, s.Precision, 64<<20)
 }
 
 func (s *Server) lanes(w http.ResponseWriter, _ *http.Request) {
@@ -101,6 +106,9 @@ func (s *Server) lanes(w http.ResponseWriter, _ *http.Request) {
 		status := "off"
 		if on {
 			status = "installed"
+		}
+		if name == s.Declined {
+			status = "declined"
 		}
 		list = append(list, map[string]any{"name": name, "enabled": on, "status": status, "windows": s.windows[name]})
 	}

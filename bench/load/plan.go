@@ -61,10 +61,24 @@ func Fits(prompt, output, limit int) error {
 	return nil
 }
 
+// The rates that can be kept and told: less is no load, more is closer together than a clock can tell. No report can hold an infinite one.
+const (
+	leastRate = 1e-3
+	mostRate  = 1e6
+)
+
+// CheckRate says why requests cannot be sent at a rate, in requests per second.
+func CheckRate(rate float64) error {
+	if !(rate >= leastRate && rate <= mostRate) {
+		return fmt.Errorf("got %g requests a second, want %g to %g", rate, leastRate, mostRate)
+	}
+	return nil
+}
+
 // Poisson sets the times at which requests are due: a Poisson process of rate requests per second.
 func Poisson(plan []Request, rate float64, seed uint64) error {
-	if !(rate > 0) {
-		return fmt.Errorf("load: rate: got %v requests per second, want more than 0", rate)
+	if err := CheckRate(rate); err != nil {
+		return fmt.Errorf("load: rate: %w", err)
 	}
 	r := rand.New(rand.NewPCG(seed, 2))
 	at := 0.0

@@ -112,6 +112,7 @@ type target struct {
 	ours   bool
 	depth  int     // drafts per round that requests ask for
 	stops  []int32 // ids that end an answer, of our own server
+	vocab  int     // ids of our own server
 	leave  func() error
 	tables []*ple.Table // n-gram tables of our own server
 }
@@ -127,6 +128,11 @@ func (f benchFlags) open(ctx context.Context, connections int) (*target, error) 
 	}
 	if err == nil && f.RunOn && len(f.stopIDs(t)) == 0 {
 		err = errors.New("--run-on: name the ids that end an answer by --ban: a server does not tell them")
+	}
+	for _, id := range f.Ban {
+		if err == nil && t.ours && int(id) >= t.vocab {
+			err = fmt.Errorf("--ban: got %d, want token ids below %d, the model's vocabulary", id, t.vocab)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.leave())
@@ -158,7 +164,7 @@ func (f benchFlags) reach(connections int) (*target, error) {
 	if err != nil {
 		return nil, errors.Join(err, stop(), h.close())
 	}
-	t := &target{client: c, ours: true, depth: h.model.Depth, stops: h.bundle.StopIDs, leave: func() error {
+	t := &target{client: c, ours: true, depth: h.model.Depth, stops: h.bundle.StopIDs, vocab: h.bundle.Vocab.Size(), leave: func() error {
 		c.Close()
 		return errors.Join(stop(), h.close())
 	}}

@@ -19,7 +19,7 @@ import (
 // turnFlags are what measurements by turns share.
 type turnFlags struct {
 	benchFlags
-	Seeds    []uint64      `help:"One series of windows per seed." default:"20260829,20260830,20260831"`
+	Seeds    []seed        `help:"One series of windows per seed." default:"20260829,20260830,20260831"`
 	Prompt   int           `help:"Prompt length in templated tokens." default:"16384"`
 	Output   int           `help:"Most tokens of an answer." default:"1024"`
 	Requests int           `help:"Requests per window, of different prompts." default:"1"`
@@ -50,12 +50,38 @@ func (f turnFlags) check(k *kong.Context) error {
 			return err
 		}
 	}
+	if f.Adaptive || !f.FixedDepth {
+		if err := unused(k, "depth is fixed here unless --adaptive-depth is given: leave it out", "fixed-depth"); err != nil {
+			return err
+		}
+	}
+	if err := unused(k, "every request has one of --seeds: give those", "seed"); err != nil {
+		return err
+	}
 	return f.benchFlags.check(k)
+}
+
+// overruled refuses a lane that is switched off at start, by flag or environment key, and that the arm puts on.
+func (f houseFlags) overruled(arm *abba.Arm) error {
+	s, err := lanes.Resolve(os.LookupEnv, f.Disable)
+	if err != nil {
+		return err
+	}
+	for _, l := range lanes.All() {
+		if on, named := arm.Lanes[l.String()]; named && on && s.Disabled.Has(l) {
+			return fmt.Errorf("--disable-optimization, or an environment key, switches lane %s off, and arm %s puts it on: leave one of them out", l, arm.Name)
+		}
+	}
+	return nil
 }
 
 // plan is the run without the requests' settings, which the server has a say in.
 func (f turnFlags) plan(arms []abba.Arm) abba.Spec {
-	return abba.Spec{Arms: arms, Seeds: f.Seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm,
+	var seeds []uint64
+	for _, s := range f.Seeds {
+		seeds = append(seeds, uint64(s))
+	}
+	return abba.Spec{Arms: arms, Seeds: seeds, Prompt: f.Prompt, Output: f.Output, Requests: f.Requests, Warm: f.Warm,
 		Quiet: f.Quiet, Retries: f.Retries, Patience: f.Patience,
 		Log: func(line string) { fmt.Fprintln(os.Stderr, line) }, Before: settle}
 }
@@ -116,6 +142,13 @@ func (c benchABBA) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.URL == "" {
+		for i := range arms {
+			if err := c.overruled(&arms[i]); err != nil {
+				return err
+			}
+		}
+	}
 	spec := c.plan(arms)
 	if err := spec.Check(); err != nil {
 		return err
@@ -171,6 +204,9 @@ func (c benchABBA) modes(ctx context.Context, setup report.Setup) error {
 		arm := abba.Arm{Name: mode, What: "--ple-mode " + mode, Enter: f.enter}
 		if mode != "stock" {
 			arm.Lanes = map[string]bool{"ple_cached_aux": true} // and it must have worked
+		}
+		if err := c.overruled(&arm); err != nil {
+			return err
 		}
 		arms = append(arms, arm)
 	}

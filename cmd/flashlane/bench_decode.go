@@ -18,13 +18,13 @@ import (
 type benchDecode struct {
 	packFlags
 	outFlags
-	Prompt int    `help:"Prompt length in templated tokens." default:"512"`
-	Output int    `help:"Tokens to generate." default:"128"`
-	Depth  int    `help:"Drafts per round; 0 measures plain decoding." default:"3"`
-	Chunk  int    `name:"prefill-chunk" help:"Rows of a prefill chunk." default:"256"`
-	Repeat int    `help:"Runs to take the mean of, after one to warm up." default:"3"`
-	Parts  bool   `help:"Do fused ops as their parts, and time those: slower, but told apart."`
-	Seed   uint64 `help:"Of the prompt's words." default:"1"`
+	Prompt int  `help:"Prompt length in templated tokens." default:"512"`
+	Output int  `help:"Tokens to generate." default:"128"`
+	Depth  int  `help:"Drafts per round; 0 measures plain decoding." default:"3"`
+	Chunk  int  `name:"prefill-chunk" help:"Rows of a prefill chunk." default:"256"`
+	Repeat int  `help:"Runs to take the mean of, after one to warm up." default:"3"`
+	Parts  bool `help:"Do fused ops as their parts, and time those: slower, but told apart."`
+	Seed   seed `help:"Of the prompt's words." default:"1"`
 }
 
 // Run measures the engine on a device that times every op.
@@ -70,8 +70,11 @@ func (c benchDecode) check() error {
 		return fmt.Errorf("--depth: got %d, want 0 to %d", c.Depth, server.MaxDepth)
 	case c.Prompt < 2 || c.Output < 2:
 		return fmt.Errorf("--prompt %d, --output %d: want at least 2 and 2", c.Prompt, c.Output)
-	case c.Chunk < 1 || c.Repeat < 1:
-		return fmt.Errorf("--prefill-chunk %d, --repeat %d: want at least 1 and 1", c.Chunk, c.Repeat)
+	case c.Repeat < 1:
+		return fmt.Errorf("--repeat: got %d, want at least 1", c.Repeat)
+	}
+	if err := checkChunk(c.Chunk); err != nil {
+		return err
 	}
 	return c.outFlags.check()
 }
@@ -93,7 +96,7 @@ func (c benchDecode) measure(ctx context.Context, b *bundle.Bundle, dev *ops.Dev
 func (c benchDecode) promptIDs(ctx context.Context, b *bundle.Bundle) (ids []int32, err error) {
 	if b.Tokenizer == nil || b.Template == nil {
 		for i := range c.Prompt {
-			ids = append(ids, int32((i*37+int(c.Seed))%b.Model.Config.Vocab))
+			ids = append(ids, int32((i*37+int(uint64(c.Seed)%uint64(b.Model.Config.Vocab)))%b.Model.Config.Vocab))
 		}
 		return ids, nil
 	}
@@ -108,6 +111,6 @@ func (c benchDecode) promptIDs(ctx context.Context, b *bundle.Bundle) (ids []int
 		}
 		ids, err = b.Tokenizer.Encode(rendered)
 		return len(ids), err
-	}, prompt.Spec{Tokens: c.Prompt, Seed: c.Seed})
+	}, prompt.Spec{Tokens: c.Prompt, Seed: uint64(c.Seed)})
 	return ids, err
 }

@@ -46,17 +46,17 @@ func (c benchLoad) Run(ctx context.Context, k *kong.Context) error {
 	for _, n := range c.Clients {
 		most = max(most, n)
 	}
-	seed := uint64(1)
+	begin := uint64(1)
 	if c.Seed != nil {
-		seed = *c.Seed
+		begin = uint64(*c.Seed)
 	}
-	r := &load.Report{Setup: c.setup(), Seed: seed, Prompt: prompt.String(), Output: output.String(), Shared: c.Shared}
+	r := &load.Report{Setup: c.setup(), Seed: begin, Prompt: prompt.String(), Output: output.String(), Shared: c.Shared}
 	t, err := c.open(ctx, most)
 	if err != nil {
 		return err
 	}
 	r.Model, r.Device, r.Precision, r.Slots, r.Ask = t.health.Model, t.health.DeviceKind, t.health.Precision, t.health.Slots, c.sampling(t)
-	spec := load.Spec{Prompt: prompt, Output: output, Shared: c.Shared, Seed: seed, Ask: c.ask(t)}
+	spec := load.Spec{Prompt: prompt, Output: output, Shared: c.Shared, Seed: begin, Ask: c.ask(t)}
 	if err := errors.Join(c.measure(ctx, t, spec, r), t.leave()); err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (c benchLoad) check(k *kong.Context) error {
 		}
 	}
 	for _, r := range c.Rate {
-		if !(r > 0) {
-			return fmt.Errorf("--rate: got %g requests a second, want more than 0", r)
+		if err := load.CheckRate(r); err != nil {
+			return fmt.Errorf("--rate: %w", err)
 		}
 	}
 	switch {
@@ -111,7 +111,15 @@ func (c benchLoad) finish(r *load.Report) error {
 	return nil
 }
 
+// longAnswer is how many tokens the answer to --long-prompt has: its first text is what is measured.
+const longAnswer = 2
+
 func (c benchLoad) measure(ctx context.Context, t *target, spec load.Spec, r *load.Report) error {
+	if c.Long > 0 {
+		if err := load.Fits(c.Long, longAnswer, t.health.Context); err != nil {
+			return fmt.Errorf("--long-prompt: %w", err)
+		}
+	}
 	// Every load gets prompts of its own, or the second one would find the first one's in the prefix cache.
 	base, begun := spec.Seed, uint64(0)
 	plan := func(requests, clients int) ([]load.Request, error) {
@@ -167,7 +175,7 @@ func (c benchLoad) measure(ctx context.Context, t *target, spec load.Spec, r *lo
 	if err != nil {
 		return err
 	}
-	spec.Prompt, spec.Output, spec.Shared = load.Fixed(c.Long), load.Fixed(2), 0
+	spec.Prompt, spec.Output, spec.Shared = load.Fixed(c.Long), load.Fixed(longAnswer), 0
 	long, err := plan(1, 1)
 	if err != nil {
 		return fmt.Errorf("--long-prompt: %w", err)

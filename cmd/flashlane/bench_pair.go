@@ -92,12 +92,21 @@ func (c benchPair) arm(setting string) (*abba.Arm, error) {
 	a := &abba.Arm{Name: setting, What: setting, Lanes: map[string]bool{}}
 	var args []string
 	var tunes []func(*client.Ask)
-	own, address := c.benchFlags, ""
+	own, address, seen := c.benchFlags, "", map[string]bool{}
 	for part := range strings.SplitSeq(setting, ",") {
 		key, value, ok := strings.Cut(part, "=")
 		if !ok || key == "" {
 			return nil, fmt.Errorf("setting %q: got %q, want KEY=VALUE", setting, part)
 		}
+		switch {
+		case seen[key]:
+			return nil, fmt.Errorf("setting %q: %s twice: name it once", setting, key)
+		case key == "help":
+			return nil, fmt.Errorf("setting %q: help is no setting", setting)
+		case key == "seed":
+			return nil, fmt.Errorf("setting %q: seed: every request has one of --seeds: give those", setting)
+		}
+		seen[key] = true
 		if _, err := lanes.Parse(key); err == nil {
 			if value != "on" && value != "off" {
 				return nil, fmt.Errorf("setting %q: lane %s: got %q, want on or off", setting, key, value)
@@ -133,10 +142,19 @@ func (c benchPair) arm(setting string) (*abba.Arm, error) {
 		own.URL = address
 		a.Enter = own.enter
 	case len(args) > 0:
-		if err := own.houseFlags.parse(args); err != nil {
+		err := own.houseFlags.parse(args)
+		if err == nil {
+			err = own.houseFlags.check()
+		}
+		if err != nil {
 			return nil, fmt.Errorf("setting %q: %w", setting, err)
 		}
 		a.Enter = own.enter
+	}
+	if address == "" && c.URL == "" {
+		if err := own.overruled(a); err != nil {
+			return nil, err
+		}
 	}
 	return a, nil
 }

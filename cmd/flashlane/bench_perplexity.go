@@ -129,8 +129,11 @@ func (c benchPerplexity) Run(ctx context.Context) (err error) {
 
 // read checks the flags and reads the texts, before the pack is opened.
 func (c benchPerplexity) read() (texts [][]byte, err error) {
-	if c.Window < 2 || c.Chunk < 1 {
-		return nil, fmt.Errorf("--window %d, --prefill-chunk %d: want at least 2 and 1", c.Window, c.Chunk)
+	if c.Window < 2 {
+		return nil, fmt.Errorf("--window: got %d, want at least 2", c.Window)
+	}
+	if err := checkChunk(c.Chunk); err != nil {
+		return nil, err
 	}
 	if c.Note != "" && c.Out == "" {
 		return nil, errors.New("--note: it goes into the files of --out, which is not given")

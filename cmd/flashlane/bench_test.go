@@ -119,6 +119,7 @@ func TestBenchModesAndPairs(t *testing.T) {
 func TestPairSettings(t *testing.T) {
 	c := benchPair{}
 	c.Threads, c.Chunk, c.Depth, c.Prefix = 2, 128, 1, "0"
+	c.LogLevel, c.LogFormat, c.PLEMode, c.Acceptance, c.Device, c.Precision, c.Place, c.MaxActive = "info", "json", "cached", "coupled", "auto", "exact", "auto", 8
 	a, err := c.arm("depth=2,top-k=5,qsa_pooled_rowsel=off")
 	if err != nil || a.Enter != nil || a.Lanes["qsa_pooled_rowsel"] || len(a.Lanes) != 1 {
 		t.Fatalf("got %+v, %v", a, err)

@@ -24,7 +24,7 @@ type houseFlags struct {
 	Depth      int      `help:"Drafts per round (0 to 7)." default:"3"`
 	FixedDepth bool     `name:"fixed-depth" help:"Give every round the depth its request asks for, instead of less where drafts do not pay."`
 	Acceptance string   `help:"Acceptance rule: coupled (exact bytes) or residual (exact law)." default:"coupled"`
-	Seed       *uint64  `help:"Seed of requests that name none. Default: a fresh one each."`
+	Seed       *seed    `help:"Seed of requests that name none, a 64-bit integer, signed or not. Default: a fresh one each."`
 	Disable    []string `name:"disable-optimization" sep:"none" help:"Lanes to switch off, comma separated, or all. Repeatable."`
 	PLEMode    string   `name:"ple-mode" help:"How planes are made, for measurement: stock, sync, async-raw or cached." default:"cached"`
 	Chunk      int      `name:"prefill-chunk" help:"Rows of a prefill chunk." default:"256"`
@@ -68,45 +68,77 @@ func colours(terminal bool, env func(string) string) bool {
 	return terminal && env("NO_COLOR") == "" && env("TERM") != "dumb"
 }
 
-// start checks every flag, loads the pack and opens the house.
-func (f houseFlags) start(giveUp func(error)) (*house, error) {
-	log, err := f.logger()
-	if err != nil {
-		return nil, err
+// choices are what the flags say, read.
+type choices struct {
+	log              zerolog.Logger
+	lanes            lanes.Settings
+	mode             actors.PLEMode
+	rule             verify.Rule
+	prefixes, onDisk int64 // bytes, as caches gives them
+}
+
+// read checks every flag as far as that goes without the pack.
+func (f houseFlags) read() (c choices, err error) {
+	if c.log, err = f.logger(); err != nil {
+		return c, err
 	}
-	settings, err := lanes.Resolve(os.LookupEnv, f.Disable)
-	if err != nil {
-		return nil, err
+	if c.lanes, err = lanes.Resolve(os.LookupEnv, f.Disable); err != nil {
+		return c, err
 	}
-	for _, key := range lanes.Unread(os.Environ(), "FLASHLANE_TEST_MAIN", "FLASHLANE_BIN", "FLASHLANE_GOLDEN_DIR", "FLASHLANE_QWEN3_DIR") {
-		log.Warn().Str("key", key).Msg("environment key is not one of flashlane's: it switches nothing")
+	if c.mode, err = actors.ParsePLEMode(f.PLEMode); err != nil {
+		return c, fmt.Errorf("--ple-mode: %w", err)
 	}
-	mode, err := actors.ParsePLEMode(f.PLEMode)
-	if err != nil {
-		return nil, fmt.Errorf("--ple-mode: %w", err)
-	}
-	rule, err := verify.ParseRule(f.Acceptance)
-	if err != nil {
-		return nil, fmt.Errorf("--acceptance: %w", err)
+	if c.rule, err = verify.ParseRule(f.Acceptance); err != nil {
+		return c, fmt.Errorf("--acceptance: %w", err)
 	}
 	switch {
 	case f.Depth < 0 || f.Depth > server.MaxDepth:
-		return nil, fmt.Errorf("--depth: got %d, want 0 to %d", f.Depth, server.MaxDepth)
-	case f.Chunk < 1 || f.Chunk > 1<<14:
-		return nil, fmt.Errorf("--prefill-chunk: got %d, want 1 to %d", f.Chunk, 1<<14)
+		return c, fmt.Errorf("--depth: got %d, want 0 to %d", f.Depth, server.MaxDepth)
 	case f.MaxActive < 1 || f.MaxQueue < 0:
-		return nil, fmt.Errorf("--max-active %d, --max-queue %d: want at least 1 and 0", f.MaxActive, f.MaxQueue)
+		return c, fmt.Errorf("--max-active %d, --max-queue %d: want at least 1 and 0", f.MaxActive, f.MaxQueue)
 	}
-	prefixes, onDisk, err := f.caches()
+	if err := checkChunk(f.Chunk); err != nil {
+		return c, err
+	}
+	c.prefixes, c.onDisk, err = f.caches()
+	return c, err
+}
+
+// check refuses what start would refuse before it loads weights: every flag, and a pack that does not open or is not whole.
+func (f houseFlags) check() error {
+	if _, err := f.read(); err != nil {
+		return err
+	}
+	return f.packFlags.check()
+}
+
+// mostChunk is the most rows of a prefill chunk.
+const mostChunk = 1 << 14
+
+// checkChunk holds for --prefill-chunk of every command.
+func checkChunk(rows int) error {
+	if rows < 1 || rows > mostChunk {
+		return fmt.Errorf("--prefill-chunk: got %d, want 1 to %d", rows, mostChunk)
+	}
+	return nil
+}
+
+// start checks every flag, loads the pack and opens the house.
+func (f houseFlags) start(giveUp func(error)) (*house, error) {
+	c, err := f.read()
 	if err != nil {
 		return nil, err
+	}
+	log, prefixes := c.log, c.prefixes
+	for _, key := range lanes.Unread(os.Environ(), "FLASHLANE_TEST_MAIN", "FLASHLANE_BIN", "FLASHLANE_GOLDEN_DIR", "FLASHLANE_QWEN3_DIR") {
+		log.Warn().Str("key", key).Msg("environment key is not one of flashlane's: it switches nothing")
 	}
 	b, id, err := f.open()
 	if err != nil {
 		return nil, err
 	}
 	h := &house{bundle: b, log: log}
-	if h.model = f.describe(b, id, rule); h.model.Depth != f.Depth {
+	if h.model = f.describe(b, id, c.rule); h.model.Depth != f.Depth {
 		log.Warn().Int("asked", f.Depth).Str("reason", b.HeadReason).Msg("served at depth 0: the pack has no usable MTP head")
 	}
 	if h.memory, err = shareMemory(b, f.less(b.Pack)); err != nil {
@@ -124,8 +156,8 @@ func (f houseFlags) start(giveUp func(error)) (*house, error) {
 		queue = -1
 	}
 	h.system, err = actors.Start(actors.Config{Model: b.Model, Head: b.Head, Tokenizer: b.Tokenizer, Vocab: b.Vocab, StopIDs: b.StopIDs,
-		Lanes: settings, PLEMode: mode, Chunk: f.Chunk, MaxActive: f.MaxActive, MaxQueue: queue,
-		MemoryLimit: h.memory.limit, Beside: h.memory.beside, PrefixCache: prefixes, CacheDir: f.CacheDir, CacheLimit: onDisk, Pack: h.model.Fingerprint, FixedDepth: f.FixedDepth, Log: log, GiveUp: giveUp})
+		Lanes: c.lanes, PLEMode: c.mode, Chunk: f.Chunk, MaxActive: f.MaxActive, MaxQueue: queue,
+		MemoryLimit: h.memory.limit, Beside: h.memory.beside, PrefixCache: prefixes, CacheDir: f.CacheDir, CacheLimit: c.onDisk, Pack: h.model.Fingerprint, FixedDepth: f.FixedDepth, Log: log, GiveUp: giveUp})
 	if err != nil {
 		return nil, errors.Join(tooSmall(err, h.memory), h.closeBundle())
 	}
@@ -165,7 +197,7 @@ func (f houseFlags) describe(b *bundle.Bundle, id string, rule verify.Rule) *ser
 		id = f.ModelID
 	}
 	m := &server.Model{ID: id, Created: time.Now().Unix(), Context: b.Model.Context(), Tokenizer: b.Tokenizer, Template: b.Template,
-		Vocab: b.Vocab, Defaults: b.Defaults, Seed: f.Seed, Depth: f.Depth, MaxDepth: server.MaxDepth, Rule: rule,
+		Vocab: b.Vocab, Defaults: b.Defaults, Seed: (*uint64)(f.Seed), Depth: f.Depth, MaxDepth: server.MaxDepth, Rule: rule,
 		DeviceKind: b.Device.Info().Kind, Precision: b.Device.Info().Precision, Fingerprint: b.Pack.Fingerprint()}
 	if b.Tokenizer != nil {
 		m.Grammars = server.NewGrammars(b.Tokenizer, b.Vocab.Size(), b.StopIDs)

@@ -27,8 +27,8 @@ func (c logitsCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--ids: %w", err)
 	}
-	if c.Chunk < 1 {
-		return fmt.Errorf("--prefill-chunk: got %d, want at least 1", c.Chunk)
+	if err := checkChunk(c.Chunk); err != nil {
+		return err
 	}
 	if c.Out != "-" {
 		if err := checkOut(c.Out); err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -58,12 +59,14 @@ type served struct {
 	cmd *exec.Cmd
 	mu  sync.Mutex
 	log []string
+
+	said chan struct{} // closed when its standard error has ended
 }
 
 // serve starts it on a free loopback port and waits until it says where.
 func startServe(t *testing.T, args ...string) *served {
 	t.Helper()
-	s := &served{cmd: program(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
+	s := &served{cmd: program(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...), said: make(chan struct{})}
 	pipe, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +88,7 @@ func startServe(t *testing.T, args ...string) *served {
 			}
 		}
 		close(address)
+		close(s.said)
 	}()
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Kill()
@@ -313,6 +317,40 @@ func TestSIGTERMDrains(t *testing.T) {
 	}
 }
 
+// TestSIGTERMAfterGivingUp: a house that was given up fails the process, and its log says why, even if a signal ends it first.
+func TestSIGTERMAfterGivingUp(t *testing.T) {
+	s := startServe(t, "--debug-faults")
+	quick := http.Client{Timeout: 200 * time.Millisecond} // an actor that is gone answers nothing
+	send := func(method, path, body string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		if resp, err := quick.Do(req); err == nil {
+			_ = resp.Body.Close()
+		}
+	}
+	for tries := 0; tries < 200 && !strings.Contains(strings.Join(s.lines(), "\n"), "is given up"); tries++ {
+		send("POST", "/debug/fault", `{"actor": "lanes"}`)
+		send("PUT", "/v1/lanes/ple_cached_aux", `{"enabled": true}`)
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-s.said // waiting for the process would cut its last lines off
+	_ = s.cmd.Wait()
+	log := strings.Join(s.lines(), "\n")
+	if code := s.cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit: got status %d, want 1\n%s", code, log)
+	}
+	for _, want := range []string{`{"level":"error","error":"actor flashlane/lanes failed`, "the house was given up: actor flashlane/lanes failed"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, log)
+		}
+	}
+}
+
 // TestRefusals: what cannot be served is refused before anything is, with words that help.
 func TestRefusals(t *testing.T) {
 	empty := t.TempDir()
@@ -349,6 +387,26 @@ func TestRefusals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSignedSeed: --seed=-1 is the seed that -1 is in a request.
+func TestSignedSeed(t *testing.T) {
+	stdout, stderr, code := runProgram(t, "generate", "--json", "--seed=-1", "--max-tokens", "2", trimSpace)
+	var a struct {
+		Flashlane struct {
+			Seed  uint64
+			Given bool `json:"seed_given"`
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &a); err != nil || a.Flashlane.Seed != math.MaxUint64 || !a.Flashlane.Given {
+		t.Errorf("exit %d, %s: got %+v, %v, want seed %d", code, stderr, a, err, uint64(math.MaxUint64))
+	}
+	for _, bad := range []string{"1.5", "18446744073709551616", "-9223372036854775809", ""} {
+		var s seed
+		if err := s.UnmarshalText([]byte(bad)); err == nil {
+			t.Errorf("%q was read as seed %d", bad, s)
+		}
 	}
 }
 
@@ -397,6 +455,9 @@ func TestLogitsOfABarePack(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r struct {
+			Device    string `json:"device_kind"`
+			Precision string
+
 			IDs    []int32
 			Logits [][]float32
 			Hidden map[string][][]float32
@@ -404,6 +465,9 @@ func TestLogitsOfABarePack(t *testing.T) {
 		}
 		if err := json.Unmarshal(raw, &r); err != nil {
 			t.Fatal(err)
+		}
+		if r.Device != "cpu/f32" || r.Precision != "exact" {
+			t.Errorf("got device kind %q, precision %q, want cpu/f32 and exact", r.Device, r.Precision)
 		}
 		if len(r.Logits) != 10 || len(r.Logits[0]) != 311 || len(r.Hidden["embed"]) != 10 || len(r.Hidden["embed"][0]) != 72 ||
 			len(r.Hidden["layer6"][9]) != 144 || len(r.Hidden["final"]) != 10 || len(r.Blocks["1"]["9"]) != 3 {

@@ -83,6 +83,24 @@ func (f packFlags) openDevice() (metal.Device, error) {
 	return nil, fmt.Errorf("--device: got %q, want auto or cpu (flashlane doctor tells what this machine offers)", f.Device)
 }
 
+// check refuses what open would refuse before it loads weights.
+func (f packFlags) check() error {
+	p, _, err := f.openPack()
+	if err != nil {
+		return err
+	}
+	err = p.Verify()
+	if most := p.Config.MaxPositions; err == nil && (f.Context < 0 || f.Context > most) {
+		err = fmt.Errorf("--context: got %d, want 0 to the pack's %d", f.Context, most)
+	}
+	dev, failed := f.openDevice()
+	if failed != nil {
+		return errors.Join(err, failed, p.Close())
+	}
+	_, failed = f.options(p, dev)
+	return errors.Join(err, failed, p.Close(), dev.Close())
+}
+
 // open opens both and loads the model.
 func (f packFlags) open() (*bundle.Bundle, string, error) {
 	p, id, err := f.openPack()

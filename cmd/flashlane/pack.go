@@ -58,8 +58,15 @@ func (c inspectCmd) Run() error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if err := errors.Join(p.Verify(), p.Close()); err != nil {
+	whole, head, stray := p.Verify(), p.HeadFault(), p.StrayTensors()
+	if err := errors.Join(whole, p.Close()); err != nil {
 		return fmt.Errorf("the pack is not whole: %w", err)
+	}
+	for _, t := range stray {
+		fmt.Printf("%s: tensor %q is no piece of the model: nothing of it is used\n", t.File, t.Name)
+	}
+	if head != nil {
+		return fmt.Errorf("the trunk is whole, but the MTP head cannot be used, so that the pack is served at depth 0: %w", head)
 	}
 	fmt.Println("the pack is whole: every tensor is there, in a shape the engine takes")
 	return nil

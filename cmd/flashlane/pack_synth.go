@@ -21,7 +21,7 @@ type synthCmd struct {
 	Layers   int    `help:"Keep so many layers of the trunk; 0 keeps all." default:"0"`
 	Rows     int64  `help:"Most rows of an n-gram table; 0 is what the geometry says." default:"0"`
 	Recipe   string `help:"Formats: optimized-speed, q8, q4 or bf16." default:"optimized-speed"`
-	Seed     uint64 `help:"Of the random numbers." default:"1"`
+	Seed     seed   `help:"Of the random numbers." default:"1"`
 	NoMTP    bool   `name:"no-mtp" help:"Leave the MTP head out."`
 	Sparse   bool   `name:"sparse-table" help:"Leave the n-gram table a hole in its file: it takes no room on the disk, and every row reads as zeros."`
 	Shard    string `name:"shard-size" help:"Most bytes of one trunk file." default:"5GiB" placeholder:"SIZE"`
@@ -65,7 +65,7 @@ func (c synthCmd) Run(ctx context.Context) error {
 	if o.Shard, err = parseSize(c.Shard); err != nil {
 		return fmt.Errorf("--shard-size: %w", err)
 	}
-	plan, err := mlx.NewPlan(&config, synth.NewValues(c.Seed, &config), o)
+	plan, err := mlx.NewPlan(&config, synth.NewValues(uint64(c.Seed), &config), o)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flashlane/flashlane/engine/pack"
 	"github.com/flashlane/flashlane/engine/pack/packtest"
 )
 
@@ -112,6 +113,36 @@ func TestPackConvertAndVerify(t *testing.T) {
 	said, errs, code = runProgram(t, "pack", "verify", out)
 	if code != 1 || !strings.Contains(said, `mtp.safetensors: tensor "mtp.`) || !strings.Contains(said, "got SHA-256") || !strings.Contains(errs, "1 faults") {
 		t.Errorf("verify of a changed file: exit %d: %s%s", code, said, errs)
+	}
+}
+
+// inspect names tensors that nothing uses, and does not call a pack whole whose head is named and missing.
+func TestPackInspect(t *testing.T) {
+	header := `{"stray.weight":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}`
+	for _, c := range []struct {
+		name   string
+		o      packtest.Options
+		remove string
+		code   int
+		want   string
+	}{
+		{"a stray tensor", packtest.Options{Files: map[string]string{"mtp.safetensors": string(rune(len(header))) + "\x00\x00\x00\x00\x00\x00\x00" + header}}, "",
+			0, `mtp.safetensors: tensor "stray.weight" is no piece of the model`},
+		{"a missing head", packtest.Options{Layout: pack.MLX, WithMTP: true}, "mtp.safetensors", 1, "config.json names mtp.safetensors for the MTP head, but there is no such file"},
+	} {
+		dir := t.TempDir()
+		if err := packtest.Write(dir, packtest.Tiny(), 1, c.o); err != nil {
+			t.Fatal(err)
+		}
+		if c.remove != "" {
+			if err := os.Remove(filepath.Join(dir, c.remove)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said, errs, code := runProgram(t, "pack", "inspect", dir)
+		if code != c.code || !strings.Contains(said+errs, c.want) || strings.Contains(said, "the pack is whole") != (code == 0) {
+			t.Errorf("%s: exit %d: %s%s, want %d and %q", c.name, code, said, errs, c.code, c.want)
+		}
 	}
 }
 

@@ -41,24 +41,22 @@ func (c serveCmd) Run(ctx context.Context) error {
 	if err := server.CheckListen(c.Listen, o.Keys != nil); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	ctx, giveUp := context.WithCancelCause(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	// Why the house was given up, known at once: a signal may end the server before the moment below is over.
+	lost, giveUp := context.WithCancelCause(context.Background())
 	defer giveUp(nil)
 	h, err := c.start(func(err error) {
-		// A moment for /readyz to tell it; requests have been told already.
-		time.AfterFunc(time.Second, func() { giveUp(fmt.Errorf("%w: %w", errGivenUp, err)) })
+		giveUp(fmt.Errorf("the house was given up: %w", err))
+		time.AfterFunc(time.Second, stop) // a moment for /readyz to tell it; requests have been told already
 	})
 	if err != nil {
 		return err
 	}
 	o.Log, o.BodyMemory = h.log, h.memory.growth*2/3
-	err = serve(ctx, o, h)
-	if cause := context.Cause(ctx); errors.Is(cause, errGivenUp) {
-		err = errors.Join(cause, err)
-	}
-	return errors.Join(err, h.close())
+	err = errors.Join(serve(ctx, o, h), h.close())
+	return errors.Join(context.Cause(lost), err) // the cause is nil of a house that was not given up
 }
-
-var errGivenUp = errors.New("the house was given up")
 
 func serve(ctx context.Context, o server.Options, h *house) error {
 	s, err := server.New(o, server.Bridge(h.system, h.model, h.bundle), h.model)

@@ -17,6 +17,9 @@ type LogitsOptions struct {
 
 // LogitsReport is the format of `flashlane logits`, made to compare this engine with another one. It is kept stable.
 type LogitsReport struct {
+	Device    string `json:"device_kind"` // equal numbers are promised for equal pack and device kind only
+	Precision string `json:"precision"`
+
 	IDs    []int32     `json:"ids"`
 	Logits [][]float32 `json:"logits"` // [1 or positions][vocab]
 	// Hidden has "embed" [positions][H], "layer0", "layer1", ... [positions][S*H] (the streams after that layer) and
@@ -51,7 +54,8 @@ func Logits(ctx context.Context, m *Model, ids []int32, o LogitsOptions) (*Logit
 	if o.Layers {
 		p.Trace = NewTrace()
 	}
-	r := &LogitsReport{IDs: ids}
+	info := m.Device.Info()
+	r := &LogitsReport{Device: info.Kind, Precision: info.Precision, IDs: ids}
 	for from := 0; from < len(ids); from += o.Chunk {
 		to := min(from+o.Chunk, len(ids))
 		if err := r.chunk(ctx, p, &Segment{Seq: seq, Tokens: ids[from:to], History: ids[:from], Class: Prompt}, o, to == len(ids)); err != nil {

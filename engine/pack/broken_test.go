@@ -365,6 +365,9 @@ func TestExtras(t *testing.T) {
 	if s := p.Summary(); len(s.Unused) != 1 || s.Unused[0] != "model.odd.thing" {
 		t.Errorf("unused: got %v, want model.odd.thing", s.Unused)
 	}
+	if s := p.StrayTensors(); len(s) != 1 || s[0].Name != "model.odd.thing" {
+		t.Errorf("stray tensors: got %v, want model.odd.thing", s)
+	}
 	g := p.Generation
 	if g.Temperature == nil || *g.Temperature != 0.5 || g.TopK == nil || *g.TopK != 20 || g.DoSample == nil || *g.DoSample || g.TopP != nil {
 		t.Errorf("generation: got %+v", g)

@@ -52,6 +52,14 @@ func (p *Pack) Tensors() []TensorInfo {
 	return out
 }
 
+// StrayTensors lists the tensors that no piece of the model is read from, sorted by file and name, but for those of the vision tower
+// and of a head that cannot be used (see HeadFault). It is for a pack that Verify finds whole: of a broken piece the rest is unused, too.
+func (p *Pack) StrayTensors() []TensorInfo {
+	return slices.DeleteFunc(p.Tensors(), func(t TensorInfo) bool {
+		return t.Use != "unused" || foreign(t.Module) || p.noHead != "" && strings.HasPrefix(t.Module, "mtp.")
+	})
+}
+
 func isTable(canon string) bool {
 	return strings.HasPrefix(canon, "ngram.") || strings.Contains(canon, ".ngram_embedding.")
 }

@@ -80,6 +80,7 @@ func TestParseConfigVariants(t *testing.T) {
 		{"no PLE", obj("ple_layer_ids", []int{}, "ple_embed_dim", nil, "eos_token_id", nil), func(c *Config) any { return len(c.PLELayers) + len(c.StopIDs) }, 0},
 		{"all QSA", obj("layer_types", []string{"full_attention", "full_attention", "full_attention", "full_attention"}, "linear_num_key_heads", nil), func(c *Config) any { return c.Count(KindQSA) }, 4},
 		{"mtp count", obj("mtp_num_hidden_layers", 1), func(c *Config) any { return c.MTPLayers }, 1},
+		{"quantisation twice, alike", obj("quantization", obj("bits", 4, "mode", "affine"), "quantization_config", obj("bits", 4)), func(c *Config) any { return c.Layers }, 4},
 		{"mtp object", obj("mtp", obj("num_hidden_layers", 1, "rope_theta", 5)), func(c *Config) any { return []any{c.MTPLayers, c.MTPRope.Theta, c.Rope.Theta} }, []any{1, 5.0, 1e6}},
 		{"older rope", obj("rope_parameters", nil, "rope_theta", 300, "partial_rotary_factor", 0.25), func(c *Config) any { return c.Rope }, Rope{Theta: 300, PartialFactor: 0.25, Type: "default"}},
 		{"yarn", obj("rope_parameters", obj("rope_type", "yarn", "rope_theta", 10, "partial_rotary_factor", 0.25, "factor", 4, "original_max_position_embeddings", 16)), func(c *Config) any { return c.Rope },
@@ -178,6 +179,8 @@ func TestParseConfigBad(t *testing.T) {
 		{"path escape", flat(map[string]any{"mlx_lm_extra_tensors": map[string]any{"mtp_file": "../../secret.safetensors"}}), ErrCorrupt, `mlx_lm_extra_tensors.mtp_file: got string "../../secret.safetensors"`},
 		{"absolute path", flat(map[string]any{"mlx_lm_extra_tensors": map[string]any{"ngram_file": "/etc/passwd"}}), ErrCorrupt, "ngram_file"},
 		{"bits", flat(map[string]any{"quantization": map[string]any{"bits": -4}}), ErrCorrupt, "quantization.bits"},
+		{"two quantisations", flat(map[string]any{"quantization": map[string]any{"bits": 4, "group_size": 32, "a": map[string]any{"bits": 8, "group_size": 64}},
+			"quantization_config": map[string]any{"bits": 4, "group_size": 32}}), ErrCorrupt, `quantization and config.json: quantization_config contradict each other about module "a": got 8 bits in groups of 64`},
 		{"module rule", flat(map[string]any{"quantization": map[string]any{"bits": 4, "model.layers.0.mlp.gate": map[string]any{"bits": "8"}}}), ErrCorrupt, "quantization.model.layers.0.mlp.gate.bits"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

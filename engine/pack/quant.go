@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -19,16 +21,67 @@ type quantRule struct {
 	field       string // where config.json says so, for errors
 }
 
-// parseQuant reads "quantization", or "quantization_config" where that has MLX's shape; nil if there is neither.
+// parseQuant reads "quantization", or "quantization_config" where that has MLX's shape; nil if there is neither. MLX's writers
+// give both, and they must say the same: other readers take the second.
 func parseQuant(f *fields) *quant {
-	q := f.object("quantization")
+	first, second := readQuant(f, "quantization"), mlxQuantConfig(f)
+	if first == nil {
+		return second
+	}
+	if second != nil {
+		first.compare(f, second)
+	}
+	return first
+}
+
+// mlxQuantConfig reads "quantization_config"; nil if it is not there or of another scheme: a tensor in its format will say so
+// when it is used.
+func mlxQuantConfig(f *fields) *quant {
+	if f.m["quantization_config"] == nil {
+		return nil
+	}
+	if q := f.object("quantization_config"); q == nil || q.has("quant_method") || !q.has("bits") {
+		return nil
+	}
+	return readQuant(f, "quantization_config")
+}
+
+// compare fails where second, from "quantization_config", contradicts q: in the default, or in what either says of a module.
+func (q *quant) compare(f *fields, second *quant) {
+	differ := func(what string, a, b quantRule) {
+		if a.says() != b.says() {
+			f.fail(corrupt("%s and %s contradict each other%s: got %s and %s, want the same in both, or one of them only",
+				f.name("quantization"), f.name("quantization_config"), what, a.says(), b.says()))
+		}
+	}
+	differ("", q.rule, second.rule)
+	names := maps.Clone(q.modules)
+	maps.Copy(names, second.modules)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		differ(fmt.Sprintf(" about module %q", name), q.of(name), second.of(name))
+	}
+}
+
+// of is the rule of a module, which is the default where nothing is said of it.
+func (q *quant) of(module string) quantRule {
+	if r, ok := q.modules[module]; ok {
+		return r
+	}
+	return q.rule
+}
+
+// says is the rule in words, without where it stands. MLX's mode is affine where none is named.
+func (r quantRule) says() string {
+	if r.off {
+		return "no codes"
+	}
+	return fmt.Sprintf("%d bits in groups of %d, mode %s", r.bits, r.group, cmp.Or(r.mode, "affine"))
+}
+
+func readQuant(f *fields, key string) *quant {
+	q := f.object(key)
 	if q == nil {
-		if f.m["quantization_config"] == nil {
-			return nil
-		}
-		if q = f.object("quantization_config"); q == nil || q.has("quant_method") || !q.has("bits") {
-			return nil // another scheme; a tensor in its format will say so when it is used
-		}
+		return nil
 	}
 	out := &quant{rule: readRule(q), modules: map[string]quantRule{}}
 	for _, key := range slices.Sorted(maps.Keys(q.m)) {

@@ -28,6 +28,23 @@ func (p *Pack) Verify() error {
 // HasMTP reports whether the pack has an MTP head that this engine can run, and if not, why.
 func (p *Pack) HasMTP() (bool, string) { return p.noHead == "", p.noHead }
 
+// HeadFault is what is wrong with the MTP head that config.json or a tensor says is there; nil if the head can be used, or if
+// there is none. A pack with such a fault is served at depth 0.
+func (p *Pack) HeadFault() error {
+	if p.noHead == "" {
+		return nil
+	}
+	for _, t := range p.Tensors() {
+		if strings.HasPrefix(t.Module, "mtp.") {
+			return corrupt("%s: tensor %q: got a tensor of a head that cannot be used: %s", t.File, t.Name, p.noHead)
+		}
+	}
+	if p.Config.MTPLayers > 0 || p.hints.mtpFile != "" {
+		return missing("config.json says that there is a head, but %s", p.noHead)
+	}
+	return nil
+}
+
 // checkHead decides about the head when the pack is opened: a missing or misfitting head costs drafting, not the pack
 // (design 7). Where config.json is silent the tensors decide.
 func (p *Pack) checkHead() string {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/flashlane/flashlane/engine/chat"
@@ -127,7 +126,14 @@ func (a *Audit) model() {
 	c := &a.p.Config
 	s := a.step("model")
 	s.Said = fmt.Sprintf("%d pieces of a trunk of %d layers, vocabulary %d: names, shapes, types, bits and groups against config.json", len(c.Trunk()), c.Layers, c.Vocab)
-	s.add(a.p.Verify())
+	broken := a.p.Verify()
+	s.add(broken)
+	if broken == nil {
+		for _, t := range a.p.StrayTensors() {
+			s.add(fmt.Errorf("%s: tensor %q: got a tensor that is no piece of the model, so nothing of it is used: "+
+				"remove it, or mend its name or config.json", t.File, t.Name))
+		}
+	}
 	if unsaid := a.p.UnsaidCodes(); len(unsaid) > 0 {
 		s.add(fmt.Errorf("config.json: quantization: got nothing for %d modules with codes, such as %q, want bits and group_size", len(unsaid), unsaid[0]))
 	}
@@ -145,15 +151,7 @@ func (a *Audit) head() {
 		return
 	}
 	s.Said = "none: " + why
-	for _, t := range a.p.Tensors() {
-		if strings.HasPrefix(t.Module, "mtp.") {
-			s.add(fmt.Errorf("%s: tensor %q: got a tensor of a head that cannot be used: %s", t.File, t.Name, why))
-			return
-		}
-	}
-	if a.p.Config.MTPLayers > 0 {
-		s.add(errors.New("config.json says that there is a head, but " + why))
-	}
+	s.add(a.p.HeadFault())
 }
 
 // sideCar compares what the table's file says of itself beyond what loading it has compared: a group size where there are no

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -157,6 +158,15 @@ func TestFaults(t *testing.T) {
 		{"a stray file", func(f map[string]string) { f["model-00001-of-00002.safetensors"] = f["mtp.safetensors"] },
 			[]string{"headers: ", "model-00001-of-00002.safetensors: got a file that neither"}},
 		{"a stray file of nothing", func(f map[string]string) { f["x.safetensors"] = "" }, []string{"headers: ", "x.safetensors"}},
+		{"a tensor of nothing", func(f map[string]string) { f[trunk] = withTensor(f[trunk], "stray.weight") },
+			[]string{"model: ", trunk, `tensor "stray.weight": got a tensor that is no piece of the model`}},
+		{"two kinds of quantisation", func(f map[string]string) {
+			f["config.json"] = strings.Replace(f["config.json"], `"quantization": {`, `"quantization_config": {"bits": 3, "group_size": 32}, "quantization": {`, 1)
+		}, []string{"open: ", "config.json: quantization and config.json: quantization_config contradict each other: got 4 bits in groups of 32", "and 3 bits"}},
+		{"a head that is named and not there", func(f map[string]string) {
+			delete(f, "mtp.safetensors")
+			f["config.json"] = strings.Replace(f["config.json"], `"mtp_num_hidden_layers"`, `"other"`, 1)
+		}, []string{"MTP head: config.json says that there is a head", "names mtp.safetensors"}},
 		{"codes that config.json says nothing of", func(f map[string]string) {
 			f["config.json"] = strings.Replace(f["config.json"], `"quantization": {`, `"other": {`, 1)
 		}, []string{"model: ", "config.json: quantization: got nothing for", `such as "embed_tokens"`}},
@@ -207,6 +217,14 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: got %q, want a fault with %q", c.name, got, c.want)
 		}
 	}
+}
+
+// withTensor puts a tensor of no elements into the header of a safetensors file.
+func withTensor(file, name string) string {
+	end := data(file)
+	header := `{"` + name + `":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},` + strings.TrimRight(file[9:end], " ")
+	header += strings.Repeat(" ", -len(header)&7)
+	return string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header + file[end:]
 }
 
 // list changes the manifest.
