@@ -33,9 +33,10 @@ func TestPrefixCache(t *testing.T) {
 	const kills = 2
 	rounds := 0
 	lose := func(message any) bool {
-		if _, ok := message.(verifier.Verify); ok {
-			rounds++
+		if _, ok := message.(verifier.Verify); !ok {
+			return false
 		}
+		rounds++
 		return rounds >= 10
 	}
 	if err := warm.FaultAt("verifier", &supervision.Fault{Times: kills, At: lose}); err != nil {
