@@ -49,8 +49,9 @@ func TestKillsLeaveNothing(t *testing.T) {
 		for seed := range uint64(3) {
 			most = max(most, storm(3+seed))
 		}
-		// A round's window is 100 KB here, a chunk's 200: 40 kills that each lost one would not go unseen.
-		if grown := most - before; grown > 512<<10 {
+		// A round's window is 100 KB here, a chunk's 200: three storms of 40 kills that each lost one would come to 12 MB. The rooms of the
+		// verifier's three passes, which need not all have run before, come to less than 1.
+		if grown := most - before; grown > 2<<20 {
 			t.Errorf("kills of the %s: an idle house holds %d bytes more", kind, grown)
 		}
 	}
