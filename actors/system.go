@@ -173,7 +173,7 @@ func (g *gear) freePasses() {
 }
 
 // teams are the verifier's: the whole, and its halves.
-func (g *gear) teams(vocab int, words int) (whole *verifier.Team, halves []*verifier.Team) {
+func (g *gear) teams(vocab, words int) (whole *verifier.Team, halves []*verifier.Team) {
 	team := func(w *worker.Worker, p *model.Pass) *verifier.Team {
 		return &verifier.Team{Worker: w, Pass: p, Logits: &verifier.Logits{Vocab: vocab, Words: words}}
 	}

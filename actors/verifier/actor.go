@@ -153,7 +153,7 @@ func (a *Actor) start(ctx actor.Context) {
 	for _, p := range deadPrompts {
 		p.Fail(context.Cause(p.Ticket.Ctx))
 	}
-	a.presence.count() // lets go of those who are gone
+	sequences := a.presence.count() // which lets go of those who are gone
 	if a.posts[0].busy {
 		return
 	}
@@ -161,7 +161,7 @@ func (a *Actor) start(ctx actor.Context) {
 	case turn == prompts && a.resting():
 		a.startPrompt(ctx)
 	case turn != nobody:
-		a.startRounds(ctx)
+		a.startRounds(ctx, sequences)
 	}
 }
 
@@ -185,8 +185,7 @@ func (a *Actor) startPrompt(ctx actor.Context) {
 
 // startRounds runs the rounds that wait: of all sequences side by side, or of half of them on each half of the threads. While a chunk of a prompt
 // waits each half has one turn, so that those who are late need not wait for the chunk.
-func (a *Actor) startRounds(ctx actor.Context) {
-	sequences := a.presence.count()
+func (a *Actor) startRounds(ctx actor.Context, sequences int) {
 	if len(a.Halves) == 0 || !a.division.divided(sequences) {
 		if a.resting() {
 			a.startBatch(ctx, 0, sequences, sequences)

@@ -95,13 +95,6 @@ func (s *schedule) turn() turn {
 	return nobody
 }
 
-// nextBatch takes a batch of rounds.
-func (s *schedule) nextBatch(rows, sequences int) []Verify {
-	s.prompt = false
-	s.batches++
-	return s.batch(rows, sequences)
-}
-
 // nextPrompt takes the prompt whose chunk runs next. It goes to the back of the queue: prompts take turns.
 func (s *schedule) nextPrompt() *prefill {
 	at := s.runnable()
@@ -120,8 +113,10 @@ func (s *schedule) runnable() int {
 	return -1
 }
 
-// batch takes waiting drafts, oldest first, of so many sequences at most, and as many as fit in a pass of so many rows.
-func (s *schedule) batch(most, sequences int) []Verify {
+// nextBatch takes waiting rounds, oldest first, of so many sequences at most, and as many as fit in a pass of so many rows.
+func (s *schedule) nextBatch(most, sequences int) []Verify {
+	s.prompt = false
+	s.batches++
 	n, rows := 0, 0
 	for _, v := range s.verify {
 		r := 1 + len(v.Drafts)

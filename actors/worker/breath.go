@@ -10,8 +10,8 @@ const breathEvery = 4 * time.Millisecond
 
 // breath lets the network in. Go asks the network who is ready when a processor has nothing else to do, and else every 10 ms; passes that keep all
 // processors would leave requests and readers to the latter. So their worker waits, now and then, for a byte that it has sent to itself through a
-// pipe: the byte comes back by that very question, together with everyone else who was ready. The zero value takes
-// none.
+// pipe: the byte comes back by that very question, together with everyone else who was ready.
+// The zero value takes none.
 type breath struct {
 	send *os.File      // nil: not opened
 	back chan struct{} // one token per byte; closed when none comes any more

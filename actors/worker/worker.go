@@ -45,7 +45,7 @@ func StartBreathing(lock bool) *Worker {
 
 func start(w *Worker) *Worker {
 	w.done, w.more = make(chan struct{}), sync.NewCond(&w.mu)
-	go w.loop(w.lock)
+	go w.loop()
 	return w
 }
 
@@ -87,10 +87,10 @@ func (w *Worker) Stop() {
 	<-w.done
 }
 
-func (w *Worker) loop(lock bool) {
+func (w *Worker) loop() {
 	defer close(w.done)
 	defer w.breath.end()
-	if lock {
+	if w.lock {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
